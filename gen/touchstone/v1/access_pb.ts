@@ -4,8 +4,9 @@
 //
 // The *controller* may do everything. An *agent* acts by the bearer token that Seed minted for its
 // agent_id: ListTools, Step, StepStream, MCP and the blobs it was given refs to, for its session
-// only. Grants open a sandbox, gateway keys a model. Credentials travel as
-// `authorization: Bearer <token>`. Unknown and foreign ids answer alike.
+// only; the token is dead from the final Verify, Close or expiry on. Grants open a sandbox, gateway
+// keys a model. Credentials travel as `authorization: Bearer <token>`. Unknown and foreign ids
+// answer alike.
 //
 // - ALL-PRIN-001 MUST (E) [PRINCIPALS] Seed mints one token per agent, unlike all others, of at
 //   least 128 bits.
@@ -31,7 +32,8 @@
 // # R16 Privileged data
 //
 // Privileged task data reaches no agent: not by descriptor, tools, sandbox, errors or logs. The
-// one exception is Open.reference, for an agent that declares REFERENCE.
+// one exception is Open.reference, for an agent that declares REFERENCE, where the run's operator
+// asked for it. Fields that hold such data carry the option `sensitive`.
 //
 // - ALL-PRIV-001 MUST (E) No privileged text is in descriptor, observations, tools or results.
 // - ALL-PRIV-002 MUST (E) No privileged text is in errors and failures, also when Verify fails.

@@ -588,7 +588,8 @@ export type ActivationCompleted = Message<"touchstone.v1.ActivationCompleted"> &
   usage?: Usage | undefined;
 
   /**
-   * Items that the turn made, in order: what Verify takes. Deltas apart, they equal the item events.
+   * Items that the turn made, in order: what Verify takes. Deltas apart, they equal the item
+   * events.
    *
    * @generated from field: repeated touchstone.v1.Item output = 4;
    */
@@ -1049,8 +1050,8 @@ export const AgentSessionService: GenService<{
     output: typeof ReadTranscriptResponseSchema;
   },
   /**
-   * Ends a session (R5): cancels the turn, ends the process tree, confirms. [core] Idempotent. A lent
-   * box stays with its owner.
+   * Ends a session (R5): cancels the turn, ends the process tree, confirms. [core] Idempotent. A
+   * lent box stays with its owner.
    *
    * Refusals: EPISODE_MISMATCH.
    *

@@ -2,10 +2,10 @@
 //
 // # R12 Budgets are separate
 //
-// Queue, seed, each activation, verification and each clean-up have a bound of their own. An agent's
-// budget ends its turn with a stop reason, and the partial work is verified: that is no failure.
-// Beyond capacity callers queue up to the queue bound and are then refused RESOURCE_EXHAUSTED with
-// CAPACITY or ADMISSION_TIMEOUT and RetryInfo.
+// Queue, seed, each activation, verification and each clean-up have a bound of their own. An
+// agent's budget ends its turn with a stop reason, and the partial work is verified: that is no
+// failure. Beyond capacity callers queue up to the queue bound and are then refused
+// RESOURCE_EXHAUSTED with CAPACITY or ADMISSION_TIMEOUT and RetryInfo.
 //
 // - ALL-ADM-001 MUST (EASP) Beyond capacity and queue bound a call is refused CAPACITY or
 //   ADMISSION_TIMEOUT.

@@ -19,8 +19,9 @@
 //
 // # R11 Sizes
 //
-// No message is above 4 MiB unless both sides declare more. Larger content is a BlobRef, which
-// BlobService carries in parts.
+// No message is above 4 MiB unless both sides declare more: the server in Describe, the caller in
+// metadata touchstone-max-message. Larger content is a BlobRef, which BlobService carries in parts.
+// A request that is too large is refused alone, perhaps by the library and then without ErrorInfo.
 //
 // - ALL-DESC-006 MUST A request just under the declared limit is served.
 // - ALL-DESC-007 MUST A request over the limit is refused alone; its connection lives on.
@@ -115,8 +116,8 @@ export type Block = Message<"touchstone.v1.Block"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * What a dialect says of the block and no field here holds (cache marks, image detail, citations):
-   * JSON object text, or empty.
+   * What a dialect says of the block and no field here holds (cache marks, image detail,
+   * citations): JSON object text, or empty.
    *
    * @generated from field: string extra_json = 15;
    */

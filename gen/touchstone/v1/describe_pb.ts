@@ -22,10 +22,13 @@
 //
 // # R14 Scope and retention
 //
-// R2, R5 and R6 hold within one instance_id, which changes whenever records were lost. Floors after
-// the end of a session: receipts, tombstones and answers 10 minutes; the newest 64 step answers;
-// 1 MiB of events of a streamed operation. Older answers are refused OUT_OF_RANGE/ANSWER_EXPIRED,
-// never done again.
+// R2, R5 and R6 hold within one instance_id, which changes whenever records were lost; every answer
+// tells it in header touchstone-instance. A caller that sees another one files what it had opened
+// there as lost. Where several replicas serve one address, a proxy routes by hash of metadata
+// touchstone-key, or creating calls answer the `endpoint` of what follows. Floors after the end of
+// a session: receipts, tombstones and answers 10 minutes; the newest 64 step answers; 1 MiB of
+// events of a streamed operation. Older answers are refused OUT_OF_RANGE/ANSWER_EXPIRED, never done
+// again.
 //
 // - ALL-DESC-003 MUST [process] instance_id changes when records were lost.
 // - ALL-SCOPE-001 MUST Every call answers header touchstone-instance, equal to Describe's.
@@ -41,8 +44,8 @@
 // # R18 Drain
 //
 // On SIGTERM: health NOT_SERVING, new Seed, Open, CreateSandbox, OpenGateway and Run refused
-// UNAVAILABLE/DRAINING with RetryInfo. Held sessions are served, new connections included, until the
-// last one ends or the drain timeout passes; then they are closed as by Close.
+// UNAVAILABLE/DRAINING with RetryInfo. Held sessions are served, new connections included, until
+// the last one ends or the drain timeout passes; then they are closed as by Close.
 //
 // - ALL-DRAIN-001 SHOULD [process] On SIGTERM health is NOT_SERVING and new sessions are refused
 //   DRAINING.
@@ -52,6 +55,13 @@
 // - ALL-DRAIN-004 SHOULD [process] While draining new connections are accepted for held sessions.
 // - ALL-DRAIN-005 SHOULD [process] At drain_timeout sessions are closed as by Close.
 // - ALL-DRAIN-006 SHOULD [process] Describe tells the drain state.
+//
+// # Versions
+//
+// The package is touchstone.v1 for as long as it changes compatibly; N of contract version 1.N
+// grows with each change. How names are made and files laid out stands in section 6 of
+// docs/contract.md.
+//
 // - ALL-VER-001 MUST touchstone.v1 changes only compatibly (`buf breaking` FILE).
 // - ALL-VER-002 MUST Names and layout are as section 6 says; bare protoc makes Python and Go
 //   stubs.

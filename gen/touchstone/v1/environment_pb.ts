@@ -2,22 +2,46 @@
 //
 // # Writing a core server
 //
-// Five rpcs: Describe, Seed (whole task), Verify (by session), Close, KeepAlive. They come first
-// below, with their messages; whatever is marked [feature NAME] may be left out, and its rpcs then
-// answer UNIMPLEMENTED, which the library does by itself. What a core server must keep to:
+// A core server has five rpcs: Describe, Seed (of a whole task), Verify (by session), Close and
+// KeepAlive. Whatever is marked [feature NAME] may be left out, and its rpcs then answer
+// UNIMPLEMENTED, which the library does by itself. An episode calls them in this order:
 //
-//     ids         the caller's, checked against the id grammar                     R1 identity.proto
-//     repeats     Seed by session_id, Verify by verification_index: once per name  R2 operation.proto
-//     order       verification_index from 0 without gaps                           R3 operation.proto
-//     refusals    ErrorInfo `touchstone`, reason, BadRequest; nothing recorded     R4 failure.proto
-//     close       receipt, tombstone                                               R5 session.proto
-//     lease       2 minutes of silence end a session                               R6 session.proto
-//     lost calls  the work goes on without its caller                              R7 operation.proto
-//     failures    a Failure, never a number                                        R8 reward.proto, R9
-//     header      touchstone-instance on every answer                              R14 describe.proto
-//     stream      Verify: `accepted` within 1 s, a message every 15 s, one result  R17 operation.proto
+//     Describe    what this environment is
+//     Seed        a session at a task; the answer's descriptor tells the agent's input
+//                 ... the agent works, elsewhere ...
+//     Verify      with final set: a stream of `accepted` (sequence 1) and `result` (sequence 2)
+//     Close       whatever happened before
 //
-// Order of an episode: Describe, Seed, (the agent works), Verify(final), Close.
+// and KeepAlive in between, at a third of the lease. Where the messages are:
+//
+//     here                         Describe, Verify
+//     environment_session.proto    Seed, Close, KeepAlive, and the SessionDescriptor
+//     task.proto  action.proto     Task; Submission and Artifact
+//     reward.proto  failure.proto  Verdict; Failure and the reasons of refusals
+//     content.proto                Item and Block, of which input and submissions are made
+//     environment_step.proto       features STEP, STEP_STREAM, STEP_BATCH, TOOLS, WATCH_STEPS
+//     environment_features.proto   features STAGES, FORK, TASK_LISTING, METRICS
+//
+// What a core server keeps to, and where it is said (identity.proto tells how to read a clause):
+//
+//     R1   identity.proto   ids are the caller's, checked against the id grammar
+//     R2   operation.proto  Seed by session_id, Verify by verification_index: done once per name
+//     R3   operation.proto  verification_index from 0 without gaps
+//     R4   failure.proto    a refusal: ErrorInfo `touchstone`, reason, BadRequest; nothing recorded
+//     R5   session.proto    Close: a receipt, a tombstone
+//     R6   session.proto    2 minutes of silence end a session
+//     R7   operation.proto  the work goes on without its caller
+//     R8   reward.proto     what went wrong is a Failure, never a number
+//     R9   failure.proto    and says what it was and what may help
+//     R10  content.proto    JSON text stays as it came; no google.protobuf.Struct
+//     R11  content.proto    no message above 4 MiB
+//     R12  budget.proto     admission, where Describe declares a cap
+//     R13  describe.proto   what Describe says is so
+//     R14  describe.proto   header touchstone-instance on every answer; what is kept, how long
+//     R16  access.proto     privileged data reaches no agent
+//     R17  operation.proto  Verify streams `accepted` within 1 s, something every 15 s, one result
+//
+// Off loopback R15 of access.proto holds too.
 //
 // "Refusals" in a comment are the reasons that are particular to the rpc. Beside them any call may
 // be refused INVALID_FIELD, UNKNOWN_ENUM, MESSAGE_TOO_LARGE, CREDENTIALS, PERMISSION; any call with
@@ -288,8 +312,9 @@ export type SessionVerification = Message<"touchstone.v1.SessionVerification"> &
   final: boolean;
 
   /**
-   * SessionDescriptor.verifier_state. Checked whenever given. With STATELESS_VERIFY a valid one lets
-   * another instance verify a session that it never saw.
+   * SessionDescriptor.verifier_state, or empty. Checked whenever given: a server whose descriptors
+   * have none refuses any. With STATELESS_VERIFY a valid one lets another instance verify a session
+   * that it never saw.
    *
    * - ENV-SLVR-003 MUST verifier_state altered or foreign is refused.
    *
@@ -452,6 +477,10 @@ export const EnvironmentService: GenService<{
   /**
    * What this environment is and can do. [core] A read. Needs no session.
    *
+   * A core server with text tasks answers service (without features), environment, declarations
+   * with reward and determinism, placement NONE, isolation NONE_NEEDED, and the schemas of its
+   * tasks.
+   *
    * - ENV-DESC-001 MUST Reward timing, step_reward and determinism are declared.
    * - ENV-DESC-004 MUST Action kinds are declared exactly when STEP is.
    * - ENV-DESC-005 MUST Placements and verify isolation are declared.
@@ -507,11 +536,11 @@ export const EnvironmentService: GenService<{
    * Scores a submission. [core] An operation named by session_id + verification_index, or by
    * verification_id without a session; a stream (R17) whose terminal event is `result`.
    *
-   * A final Verify fences first: no more steps, agent tokens dead, grants revoked and what ran under
-   * them killed, artifacts collected out of the environment's own box, that box gone before the
-   * verifier's is made. Then it verifies. After a final Verify that gave a verdict, or a failure
-   * other than NEXT_INDEX, Step and new verifications are EPISODE_ENDED; after NEXT_INDEX the next
-   * index verifies again what was collected, and the fence stays.
+   * A final Verify fences first: no more steps, agent tokens dead, grants revoked and what ran
+   * under them killed, artifacts collected out of the environment's own box, that box gone before
+   * the verifier's is made. Then it verifies. After a final Verify that gave a verdict, or a
+   * failure other than NEXT_INDEX, Step and new verifications are EPISODE_ENDED; after NEXT_INDEX
+   * the next index verifies again what was collected, and the fence stays.
    *
    * Empty or unappliable work is a verdict with the reward of no work. So is a limit hit by the
    * submission's own code. A verifier that cannot run is a failure, and so is passing `timeout`.
@@ -609,8 +638,8 @@ export const EnvironmentService: GenService<{
   /**
    * Takes steps without waiting for each answer. [feature STEP_STREAM] Each operation in a frame is
    * of its own kind and under its own name, as if it had been called alone; unary and stream share
-   * one ledger. A refusal is an answer, and the stream lives on. What was sent behind a refused step
-   * is refused OUT_OF_ORDER until that index comes again. Half-close ends the stream, not the
+   * one ledger. A refusal is an answer, and the stream lives on. What was sent behind a refused
+   * step is refused OUT_OF_ORDER until that index comes again. Half-close ends the stream, not the
    * session.
    *
    * - ENV-STRM-001 MUST [STEP_STREAM] One answer frame per step frame, in order per session.

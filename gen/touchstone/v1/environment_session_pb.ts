@@ -272,7 +272,8 @@ export const SeedResponseSchema: GenMessage<SeedResponse> = /*@__PURE__*/
 
 /**
  * A session as its controller needs to know it. A core server with text tasks sets session_id,
- * context, task, agents with their input, declarations, placement NONE, lease.
+ * context, task, agents (one, with its input), declarations, verify_isolation, placement NONE and
+ * lease.
  *
  * - ENV-SEED-015 MUST The descriptor's declarations equal Describe's or narrow them.
  * - ENV-SEED-020 MUST The placement is one that Describe declares.

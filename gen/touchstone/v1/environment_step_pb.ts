@@ -243,8 +243,8 @@ export type StepStreamRequest = Message<"touchstone.v1.StepStreamRequest"> & {
   frame: bigint;
 
   /**
-   * What to do. Exactly one step of the stream's one session without STEP_BATCH; with it, any number
-   * up to the size of a message, of any sessions, done in order per session.
+   * What to do. Exactly one step of the stream's one session without STEP_BATCH; with it, any
+   * number up to the size of a message, of any sessions, done in order per session.
    *
    * @generated from field: repeated touchstone.v1.StepStreamOperation operations = 2;
    */

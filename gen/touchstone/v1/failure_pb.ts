@@ -5,19 +5,21 @@
 // A gRPC status speaks of the call, a Failure of the operation.
 //
 // A *refusal* is a status with our google.rpc.ErrorInfo (domain `touchstone`, reason a value of
-// ErrorReason without its prefix) and no Failure: nothing happened, nothing is recorded, no index is
-// used, the name is free. A refused field is named in google.rpc.BadRequest by its path in the
+// ErrorReason without its prefix) and no Failure: nothing happened, nothing is recorded, no index
+// is used, the name is free. A refused field is named in google.rpc.BadRequest by its path in the
 // request (`task.input[0].item_id`). A refusal that time may cure carries google.rpc.RetryInfo.
+// Details travel as gRPC libraries have them: a google.rpc.Status in trailer
+// grpc-status-details-bin.
 //
 // A *recorded failure* started and failed. Verify, Activate, Run and Exec carry it in the answer;
-// the others as status ABORTED (another attempt may help) or INTERNAL, reason OPERATION_FAILED, with
-// the Failure in the details: at most 4 KiB in all, causes cut first.
+// the others as status ABORTED (another attempt may help) or INTERNAL, reason OPERATION_FAILED,
+// with the Failure in the details: at most 4 KiB in all, causes cut first.
 //
-// A status without our ErrorInfo comes from a proxy, a transport or a library: nothing is known, and
-// the caller repeats under the same name to learn.
+// A status without our ErrorInfo comes from a proxy, a transport or a library: nothing is known,
+// and the caller repeats under the same name to learn.
 //
-// Keys of ErrorInfo.metadata are part of the contract: `expected_index`, `limit`, `actual`, `field`,
-// `feature`, `instance_id`, `answer_id`.
+// Keys of ErrorInfo.metadata are part of the contract: `expected_index`, `limit`, `actual`,
+// `field`, `feature`, `instance_id`, `answer_id`.
 //
 // - ALL-REFUSE-001 MUST A refusal changes nothing.
 // - ALL-REFUSE-002 MUST A refused field is named in BadRequest.
@@ -44,8 +46,12 @@
 //
 // # R9 Failure
 //
-// The kind says what happened and implies no policy; `retry` alone says what may help. Exception
-// text, stack traces, host paths, secrets and privileged data never appear in any answer.
+// The kind says what happened and implies no policy; `retry` alone says what may help. After a
+// failed step, activation or Advance a session takes replays, reads, KeepAlive and Close only, all
+// else is SESSION_FAILED (Verify too), unless retry is NEXT_INDEX: then it goes on. A failed Verify
+// leaves it as it was. An enum number or oneof arm that a reader of an answer does not know is kept
+// and never read as success. Exception text, stack traces, host paths, secrets and privileged data
+// never appear in any answer.
 //
 // - ALL-FAIL-001 MUST A Failure has a kind; custom_kind is `vendor:name` and set exactly with
 //   CUSTOM.
@@ -681,7 +687,8 @@ export enum ErrorReason {
   INVALID_FIELD = 1,
 
   /**
-   * INVALID_ARGUMENT (`field`). An enum number or oneof arm that the request would act on is unknown.
+   * INVALID_ARGUMENT (`field`). An enum number or oneof arm that the request would act on is
+   * unknown.
    *
    * @generated from enum value: ERROR_REASON_UNKNOWN_ENUM = 2;
    */
@@ -717,8 +724,8 @@ export enum ErrorReason {
 
   /**
    * NOT_FOUND. No such exec, snapshot, blob, split or path; or a name that the server is not
-   * configured with (binding, driver, sandbox provider, mount, template, image), its path in
-   * BadRequest.
+   * configured with (binding, driver, sandbox provider, mount, template, image, secret, forward),
+   * its path in BadRequest.
    *
    * @generated from enum value: ERROR_REASON_NAME_UNKNOWN = 12;
    */
@@ -902,7 +909,8 @@ export enum ErrorReason {
   DRAINING = 80,
 
   /**
-   * UNIMPLEMENTED (`feature`). The rpc is served, this use of it needs a feature that is undeclared.
+   * UNIMPLEMENTED (`feature`). The rpc is served, this use of it needs a feature that is
+   * undeclared.
    *
    * @generated from enum value: ERROR_REASON_FEATURE_UNSUPPORTED = 90;
    */

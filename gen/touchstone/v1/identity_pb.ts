@@ -1,21 +1,47 @@
 // What calls speak of: episodes, attempts, groups, tasks.
 //
-// # How clauses are written in these files
+// # How to read these files
 //
-//     ALL-ID-005 MUST (P) [FEATURE] Sentence.
+// [core] marks what every server of a service has, [feature NAME] what only those have that declare
+// NAME in Describe; what carries no mark belongs to whatever it stands in.
 //
-// An id that never changes its meaning; MUST, SHOULD or MAY; the services that it binds where not
-// all (E environment, A agent session, M model, S sandbox, P episode); the feature or condition
-// without which it does not apply. Rules R1 to R18 of every service stand at the head of the file of
-// their subject: R1 here, R2 R3 R7 R17 operation, R4 R9 failure, R5 R6 session, R8 reward, R10 R11
-// content, R12 budget, R13 R14 R18 describe, R15 R16 access.
+// Eighteen rules hold for every service. Each stands at the head of the file of its subject:
+//
+//     identity    R1 callers name things
+//     operation   R2 repeats, R3 order, R7 lost connections, R17 streams
+//     failure     R4 statuses and failures, R9 what a failure says
+//     session     R5 Close, R6 leases
+//     reward      R8 a failure is never a number
+//     content     R10 free-form data, R11 sizes
+//     budget      R12 budgets and admission
+//     describe    R13 Describe, R14 scope and retention, R18 drain
+//     access      R15 principals, R16 privileged data
+//
+// A clause is one sentence of a rule that a server can be tested for. It stands once, beside what
+// it binds, in this form:
+//
+//     ALL-ID-005 MUST (P) [CONDITION] Sentence.
+//
+// The id never changes its meaning and is never given away again. Then MUST, SHOULD or MAY. An ALL
+// clause binds every service, or those in parentheses: E environment, A agent session, M model, S
+// sandbox, P episode; the others bind the service that they are named after. Where a condition in
+// brackets does not hold, the clause does not apply. In capitals it is a feature of Describe, in
+// small letters a circumstance:
+//
+//     process      the server's process is the tester's to start and stop
+//     transport    HTTP/2 itself is looked at
+//     web          the server speaks more than gRPC
+//     sandboxed    the placement has a box
+//     tool-access  the descriptor names a tool access
+//     forwards, allow-list, limits, tty, snapshot, pause    the sandbox server declares it
+//     single_agent_turn, multi_turn, harbor, external       the driver in use
 //
 // # R1 Callers name things
 //
 // Sessions, sandboxes, execs, snapshots, grants, gateways and episodes get their ids from the
 // caller: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`, with at least 128 random bits where guessing one
-// would matter. A server refuses any other id with INVALID_FIELD. An id that looks like another
-// one in different case is a different id.
+// would matter. A server refuses any other id with INVALID_FIELD. Ids that differ in case only are
+// different ids.
 //
 // - ALL-ID-001 MUST The caller's id is used unchanged; the server makes none of its own.
 // - ALL-ID-002 MUST An empty id in a creating call is refused.
@@ -132,8 +158,8 @@ export type TaskId = Message<"touchstone.v1.TaskId"> & {
   taskset: string;
 
   /**
-   * The task within the set: any text of 1 to 256 bytes, not only the id alphabet. A rollout_id made
-   * from it is therefore a slug of it and a hash.
+   * The task within the set: any text of 1 to 256 bytes, not only the id alphabet. A rollout_id
+   * made from it is therefore a slug of it and a hash.
    *
    * @generated from field: string id = 2;
    */

@@ -240,8 +240,8 @@ export type GenerateRequest = Message<"touchstone.v1.GenerateRequest"> & {
   wantLogprobs: boolean;
 
   /**
-   * The call whose prompt and answer this prompt extends, where the caller knows. A gateway finds it
-   * by itself.
+   * The call whose prompt and answer this prompt extends, where the caller knows. A gateway finds
+   * it by itself.
    *
    * @generated from field: string parent_call_id = 6;
    */

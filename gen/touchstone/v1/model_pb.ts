@@ -1,5 +1,9 @@
 // ModelService: a policy model, and the gateway by which every harness reaches it.
 //
+//     here                    Describe
+//     model_generate.proto    Generate, StreamGenerate, CountTokens, and the tokens of a call
+//     model_gateway.proto     the gateway [feature GATEWAY] and what it captured
+//
 // Generate, StreamGenerate and CountTokens may be called with a gateway's key as bearer token; the
 // call is then the gateway's: sampling, budget and capture are those of OpenGateway. Refusals that
 // any call may meet are those that environment.proto lists at its head.

@@ -11,17 +11,19 @@
 //                 Verify               session_id + verification_index, or verification_id
 //                 Run                  episode_id
 //                 Exec, CreateSnapshot, Grant    sandbox_id + the id given
-//     idempotent  done again, same end state; the answer says `already_...`
-//     call        a second call is a second effect: Generate, StreamGenerate, MovePath,
-//                 SignalExec, WriteStdin; a client never re-sends one that may have been delivered
+//     idempotent  Close, DestroySandbox, CloseGateway, Revoke, Stop, KeepAlive, Pause, Resume,
+//                 WriteFile, PutBlob and their like: done again, same end state; the answer says
+//                 `already_...`
+//     call        a second call is a second effect: Generate, StreamGenerate, MovePath, SignalExec,
+//                 WriteStdin, Tunnel; a client never re-sends one that may have been delivered
 //     read        changes nothing
 //
 // A repeat of an operation joins it while it runs and replays the recorded answer afterwards. The
 // same name with other content is refused ALREADY_EXISTS/OPERATION_CONFLICT. Two requests are equal
 // when their known fields are equal after decoding: maps are unordered, JSON text is not parsed;
-// unknown fields, metadata and fields marked `delivery_only` do not count; `lease` and `timeout` do.
-// Seed and Fork share session ids: a Seed into a forked id is a conflict. A step keeps the name that
-// it came with: its number under the other kind of name is a conflict.
+// unknown fields, metadata and fields marked `delivery_only` do not count; `lease` and `timeout`
+// do. Seed and Fork share session ids: a Seed into a forked id is a conflict. A step keeps the name
+// that it came with: its number under the other kind of name is a conflict.
 //
 // A replayed answer equals the first one field for field, `answer_id` included. An operation that
 // failed as a status (R4) tells its answer_id in ErrorInfo.metadata["answer_id"].
@@ -59,9 +61,11 @@
 // # R3 Order
 //
 // Steps, activations, stages and verifications of a session are numbered from 0 without gaps, each
-// kind apart. A gap is refused FAILED_PRECONDITION/OUT_OF_ORDER with `expected_index`. One operation
-// of a session runs at a time; another one waits or is refused SESSION_BUSY with RetryInfo; a
-// repeat never is. A begun operation uses up its index, failed or not; a refused one does not.
+// kind apart. A gap is refused FAILED_PRECONDITION/OUT_OF_ORDER with `expected_index`. One
+// operation of a session runs at a time; another one waits or is refused SESSION_BUSY with
+// RetryInfo; a repeat never is. Close and a final Verify end what runs: an agent session and a
+// sandbox cancel it, an environment waits for it at least and SHOULD cancel it. A begun operation
+// uses up its index, failed or not; a refused one does not.
 //
 // - ALL-ORDER-001 MUST (EA) Steps, activations, stages and verifications are numbered from 0,
 //   each kind apart.
@@ -76,9 +80,13 @@
 //
 // # R7 A lost connection decides nothing
 //
-// Operations run apart from the call that started them. The call's deadline ends the wait only. A
-// request's `timeout` bounds the work: it counts from the start, not from the queue, is echoed as
-// effective, and passing it is a recorded failure TIMEOUT. Absent: the server's default.
+// Operations run apart from the call that started them: a caller that left may join again. The
+// call's deadline ends the wait only. A request's `timeout` bounds the work: it counts from the
+// start, not from the queue, is echoed as effective, and passing it is a recorded failure TIMEOUT.
+// Absent: the server's default. What else ends an operation early: Close, Stop, Interrupt,
+// max_lifetime, the fence of a final Verify, drain, and what its rpc says of itself (`orphan_grace`
+// of Run, `on_detach` of Exec, `kill_processes` of Revoke). Generate, transfers, tunnels and feeds
+// are no operations: they end with their caller within 1 s.
 //
 // - ALL-LOST-001 MUST (EASP) A passed deadline ends the wait, not the operation.
 // - ALL-LOST-002 MUST (EASP) A cancelled call leaves the operation running.
@@ -94,13 +102,14 @@
 //
 // # R17 Streams of operations
 //
-// Recorded events carry `sequence`, from 1 without gaps; `accepted` is the first of them. Deltas and
-// heartbeats carry none and are not kept. Exactly one terminal event ends the stream, complete by
-// itself; a stream that ends without one is a lost connection, whatever its status. A repeat of the
-// request with `after_sequence` resumes behind that event; absent or 0 means from the start. The
-// first message of any stream comes within 1 s, and one every 15 s or less: where no event is due, a
-// heartbeat. A call that waits for admission gets heartbeats; `accepted` follows when it is admitted,
-// or the stream ends with a refusal.
+// Recorded events carry `sequence`, from 1 without gaps; `accepted` is the first of them. Deltas
+// and heartbeats carry none and are not kept. Exactly one terminal event ends the stream, complete
+// by itself; a stream that ends without one is a lost connection, whatever its status. A repeat of
+// the request with `after_sequence` resumes behind that event; absent or 0 means from the start.
+// The first message of any stream comes within 1 s, and one every 15 s or less: where no event is
+// due, a heartbeat. A call that waits for admission gets heartbeats; `accepted` follows when it is
+// admitted, or the stream ends with a refusal. A slow or absent reader stalls nothing and may find
+// a gap; only an Exec with `on_detach` KILL is slowed down by its attached reader.
 //
 // - ALL-ALIVE-001 MUST (EASP) An operation's stream sends its first event, `accepted`, within 1
 //   s.

@@ -766,8 +766,8 @@ export enum OnDetach {
   UNSPECIFIED = 0,
 
   /**
-   * After 10 s without a reader its tree is ended: CANCELLED. While attached its reader controls its
-   * flow.
+   * After 10 s without a reader its tree is ended: CANCELLED. While attached its reader controls
+   * its flow.
    *
    * @generated from enum value: ON_DETACH_KILL = 1;
    */

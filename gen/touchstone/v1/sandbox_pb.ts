@@ -1,8 +1,14 @@
 // SandboxService: boxes, what runs in them, their files.
 //
+//     here                    Describe
+//     sandbox_box.proto       boxes: create, get, list, renew, destroy, snapshot, pause
+//     sandbox_exec.proto      commands: exec, attach, standard input, signals, terminals
+//     sandbox_file.proto      files and archives
+//     sandbox_access.proto    grants and tunnels
+//
 // A box's session is its sandbox_id: what R5 and R6 say of sessions holds for it, DestroySandbox
-// being its Close. Paths are absolute and resolved inside the box only. A failing command is never a
-// gRPC error. Refusals that any call may meet are those that environment.proto lists at its head;
+// being its Close. Paths are absolute and resolved inside the box only. A failing command is never
+// a gRPC error. Refusals that any call may meet are those that environment.proto lists at its head;
 // any call on a paused box but Resume, GetSandbox, KeepAlive and DestroySandbox is refused
 // SANDBOX_PAUSED.
 

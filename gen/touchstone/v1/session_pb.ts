@@ -5,8 +5,10 @@
 // Close ends what runs (recorded CANCELLED), releases, and answers a receipt. The receipt is final
 // once `cleanup_confirmed`; until then a further Close tries again. Afterwards Seed, Open, Create
 // and OpenGateway under the id are refused FAILED_PRECONDITION/SESSION_CLOSED, equal or not;
-// recorded answers replay; anything new is refused SESSION_CLOSED. What is said of Close holds for
-// DestroySandbox and CloseGateway.
+// recorded answers replay; anything new is refused SESSION_CLOSED. Closing an id never seen
+// succeeds and leaves a tombstone, so that a creating call that is still on its way comes too late.
+// A Close that names another episode is refused FAILED_PRECONDITION/EPISODE_MISMATCH. What is said
+// of Close holds for DestroySandbox and CloseGateway.
 //
 // - ALL-CLOSE-001 MUST (EAS) After Close anything new on the session is refused SESSION_CLOSED.
 // - ALL-CLOSE-002 MUST (EAS) Once confirmed, a further Close answers the same receipt and
@@ -36,10 +38,11 @@
 // # R6 Leases
 //
 // What a caller opens ends by itself after `lease` of silence, and at `max_lifetime`, which nothing
-// renews. A lease that is asked for out of bounds is clamped, never refused; absent, it is 2 minutes
-// within the bounds. The lease stands still while an operation runs. Every served request renews it;
-// an open idle stream, a heartbeat and a refusal do not. After the end calls are refused
-// FAILED_PRECONDITION/SESSION_EXPIRED, and a Close still answers its receipt.
+// renews. A lease that is asked for out of bounds is clamped, never refused; absent, it is 2
+// minutes within the bounds. The lease stands still while an operation runs. Every served request
+// renews it; an open idle stream, a heartbeat and a refusal do not. After the end calls are refused
+// FAILED_PRECONDITION/SESSION_EXPIRED, and a Close still answers its receipt. An id never known is
+// NOT_FOUND/SESSION_UNKNOWN.
 //
 // - ALL-LEASE-001 MUST (EAS) The effective lease is echoed and lies within the declared bounds.
 // - ALL-LEASE-002 MUST (EAS) A session lives at least its lease after the last request.
@@ -92,8 +95,8 @@ export type Lease = Message<"touchstone.v1.Lease"> & {
   duration?: Duration | undefined;
 
   /**
-   * Age at which the session ends whatever is renewed, counted from its creation. Set by the server,
-   * not asked for. Absent: no such bound.
+   * Age at which the session ends whatever is renewed, counted from its creation. Set by the
+   * server, not asked for. Absent: no such bound.
    *
    * @generated from field: google.protobuf.Duration max_lifetime = 2;
    */

@@ -94,8 +94,8 @@ export type Task = Message<"touchstone.v1.Task"> & {
   reference?: Reference | undefined;
 
   /**
-   * A row of a published data set as it was, unparsed. Only the environment reads it, at Seed; a bad
-   * field of it is INVALID_FIELD with the field's path inside the row.
+   * A row of a published data set as it was, unparsed. Only the environment reads it, at Seed; a
+   * bad field of it is INVALID_FIELD with the field's path inside the row.
    *
    * @generated from field: touchstone.v1.TaskRow row = 12;
    */

@@ -1,0 +1,25 @@
+import { type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { type FailureKind, Retry } from "../../gen/index.js";
+import { OperationFailure } from "./failure.js";
+
+/** Messages up to this many bytes go to every caller (R11). */
+export const defaultMessageBytes = 4 << 20;
+
+/**
+ * Throws where an answer could not be delivered: an operation whose answer is above the limit has failed, and says so
+ * with limit and actual size, rather than being recorded as done and lost on the way (R11, ALL-DESC-009).
+ */
+export function checkAnswerSize<D extends DescMessage>(
+  schema: D,
+  answer: MessageShape<D>,
+  options: { readonly limit: number; readonly kind: FailureKind },
+): void {
+  const actual = toBinary(schema, answer).length;
+  if (actual <= options.limit) return;
+  throw new OperationFailure({
+    kind: options.kind,
+    retry: Retry.NEVER,
+    reason: `the answer has ${actual} bytes, more than the ${options.limit} that a message may have`,
+    detailsJson: JSON.stringify({ limit: options.limit, actual }),
+  });
+}

@@ -1,0 +1,80 @@
+import type { Clock } from "./clock.js";
+import {
+  type FailureContext,
+  OperationFailedError,
+  type OperationFailure,
+  timeoutFailure,
+  toFailure,
+} from "./failure.js";
+import { LazyAbort, type Outcome } from "./operation.js";
+
+/** What an execution needs to know. */
+export interface ExecutionOptions<A> {
+  readonly clock: Clock;
+  readonly answerId: string;
+  /** For texts: `Step`, `Verify`. */
+  readonly what: string;
+  readonly timeoutMs: number;
+  readonly context: FailureContext;
+  /** The author's work. Its signal aborts at the timeout and when the session ends. */
+  readonly run: (execution: Execution<A>) => Promise<A>;
+  /** Told of what the work threw unexpectedly, for the log only. */
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * One run of an operation's work, apart from its callers. It ends with whichever comes first: the work, the
+ * operation's own timeout (counted from the start, ALL-LOST-008), or `cancel`.
+ */
+export class Execution<A> {
+  readonly outcome: Promise<Outcome<A>>;
+  /** Resolves when the work itself has returned, which may be after the outcome. */
+  readonly quiet: Promise<void>;
+  readonly #abort = new LazyAbort();
+  readonly #fail: (failure: OperationFailure) => void;
+
+  constructor(options: ExecutionOptions<A>) {
+    const failed = (error: unknown): Outcome<A> => ({
+      ok: false,
+      error: new OperationFailedError(toFailure(error, options.context), options.answerId),
+    });
+    let end: (outcome: Outcome<A>) => void = () => {};
+    this.outcome = new Promise((resolve) => {
+      end = resolve;
+    });
+    this.#fail = (failure) => {
+      timer.cancel();
+      end(failed(failure));
+      this.#abort.abort(failure);
+    };
+    const timer = options.clock.setTimer(options.timeoutMs, () =>
+      this.#fail(timeoutFailure(options.what, options.timeoutMs)),
+    );
+    this.quiet = this.#run(options).then(
+      (answer) => {
+        timer.cancel();
+        end({ ok: true, answer });
+      },
+      (error: unknown) => {
+        timer.cancel();
+        if (!this.#abort.aborted) options.onError(error);
+        end(failed(error));
+      },
+    );
+  }
+
+  /** Aborts when the work should stop: nobody will use what it still does. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Ends the execution with a failure; the work is told by its signal. */
+  cancel(failure: OperationFailure): void {
+    this.#fail(failure);
+  }
+
+  /** A function of its own, so that an author's function that throws at once is a rejection as well. */
+  async #run(options: ExecutionOptions<A>): Promise<A> {
+    return await options.run(this);
+  }
+}

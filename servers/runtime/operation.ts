@@ -1,0 +1,142 @@
+import type { OperationFailedError } from "./failure.js";
+import type { Fingerprint } from "./fingerprint.js";
+import { newAnswerId } from "./identity.js";
+
+/** How an operation ended: with an answer, or with a recorded failure. */
+export type Outcome<A> =
+  | { readonly ok: true; readonly answer: A }
+  | { readonly ok: false; readonly error: OperationFailedError };
+
+/** What an operation itself needs of its events. */
+export interface OperationEvents {
+  /** The operation never began: ends its readers with the refusal. */
+  refuse(refusal: unknown): void;
+}
+
+/** How a caller came to an answer: trailer touchstone-delivery (ALL-REPEAT-019). */
+export type Delivery = "started" | "joined" | "replayed";
+
+/** Who waits for an answer. The signal is asked for only where the wait may be withdrawn, because making one costs. */
+export interface Caller {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Work that is done once under its name (R2). It waits until it may begin, runs apart from the calls that wait for it
+ * (R7), and keeps its outcome for those that repeat them.
+ */
+export class Operation<A> {
+  /** New for each execution (ALL-REPEAT-012). */
+  readonly answerId = newAnswerId();
+  state: "waiting" | "running" | "ended" | "expired" = "waiting";
+  /** The events of a streamed operation (R17). */
+  events: OperationEvents | undefined;
+  #outcome: Outcome<A> | undefined;
+  #refusal: unknown;
+  #callers = 0;
+  readonly #withdraw = new LazyAbort();
+  #wake: (() => void)[] = [];
+
+  constructor(
+    readonly name: string,
+    readonly fingerprint: Fingerprint,
+  ) {}
+
+  /** Aborts when every caller has left before the operation began (ALL-ADM-003), or by `withdraw`. */
+  get withdrawn(): AbortSignal {
+    return this.#withdraw.signal;
+  }
+
+  /** Takes an operation that still waits back. */
+  withdraw(): void {
+    if (this.state === "waiting") this.#withdraw.abort();
+  }
+
+  /** The outcome, once there is one. */
+  get outcome(): Outcome<A> | undefined {
+    return this.#outcome;
+  }
+
+  /** Ends the operation; a later outcome does not count. */
+  settle(outcome: Outcome<A>): void {
+    if (this.#outcome !== undefined) return;
+    this.#outcome = outcome;
+    this.state = "ended";
+    this.#wakeAll();
+  }
+
+  /** Ends the wait of all callers with a refusal: the operation never began. */
+  refuse(refusal: unknown): void {
+    this.#refusal = refusal;
+    this.state = "ended";
+    this.events?.refuse(refusal);
+    this.#wakeAll();
+  }
+
+  /** Lets the answer go; its name stays, so that it is never done again (ALL-REPEAT-010). */
+  expire(): void {
+    this.state = "expired";
+    this.#outcome = undefined;
+    this.events = undefined;
+  }
+
+  /** The outcome, when there is one. Throws the refusal of an operation that never began. */
+  async settled(caller?: Caller): Promise<Outcome<A>> {
+    if (this.#outcome === undefined && this.#refusal === undefined) {
+      this.#callers += 1;
+      const leave = this.state === "waiting" && caller !== undefined ? this.#watch(caller.signal) : undefined;
+      await new Promise<void>((resolve) => this.#wake.push(resolve));
+      leave?.();
+    }
+    if (this.#outcome === undefined) throw this.#refusal;
+    return this.#outcome;
+  }
+
+  /** The answer, when there is one. Throws the recorded failure, or the refusal. */
+  async answer(caller?: Caller): Promise<A> {
+    const outcome = await this.settled(caller);
+    if (!outcome.ok) throw outcome.error;
+    return outcome.answer;
+  }
+
+  #watch(signal: AbortSignal): () => void {
+    const onAbort = (): void => {
+      this.#callers -= 1;
+      if (this.#callers === 0 && this.state === "waiting") this.#withdraw.abort();
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    return () => signal.removeEventListener("abort", onAbort);
+  }
+
+  #wakeAll(): void {
+    for (const wake of this.#wake) wake();
+    this.#wake = [];
+  }
+}
+
+/** An AbortController that is made only when somebody listens. */
+export class LazyAbort {
+  #controller: AbortController | undefined;
+  #reason: unknown;
+  #aborted = false;
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason?: unknown): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
+}

@@ -1,0 +1,73 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type ClosedBy,
+  type EpisodeContext,
+  type Lease,
+  LeaseSchema,
+  type LeftResource,
+} from "../../gen/index.js";
+import type { Slot } from "./admission.js";
+import type { Timer } from "./clock.js";
+import { fromMs } from "./duration.js";
+import type { Execution } from "./execution.js";
+import type { Operation } from "./operation.js";
+import { Turn } from "./turn.js";
+
+/** How a session ended. */
+export interface SessionEnd {
+  readonly by: ClosedBy;
+  /** Nothing of the session is left. */
+  confirmed: boolean;
+  left: LeftResource[];
+  /** The release that runs now, if one does. */
+  releasing: Promise<void> | undefined;
+}
+
+/** Where a session stands. `waiting`: asked for, not yet admitted. */
+export type SessionPhase = "waiting" | "live" | "ended";
+
+/**
+ * What a caller opened under an id of its own: an environment's or an agent's session, a gateway. `S` is what the
+ * service keeps of it; it is there from the end of the opening operation on.
+ */
+export class Session<S> {
+  phase: SessionPhase = "waiting";
+  state: S | undefined;
+  /** An operation failed and the session cannot go on (ALL-ORDER-004). */
+  failed = false;
+  end: SessionEnd | undefined;
+  /** Next index of each kind of operation that is numbered (ALL-ORDER-001). */
+  readonly next = new Map<string, number>();
+  readonly turn = new Turn();
+  /** What runs now; a Close cancels it. */
+  readonly executions = new Set<Execution<unknown>>();
+  /** Work that has an outcome and has not returned yet. */
+  readonly loose = new Set<Promise<void>>();
+  slot: Slot | undefined;
+  /** The opening operation, while it waits for a place. */
+  opening: Operation<unknown> | undefined;
+  leaseMs = 0;
+  /** When the session ends by silence; moved by every request that is served. */
+  deadline = 0;
+  timer: Timer | undefined;
+  bornAt = 0;
+
+  constructor(
+    readonly id: string,
+    /** Absent for an id that was closed before it was ever opened. */
+    readonly context: EpisodeContext | undefined,
+  ) {}
+
+  /** Number of operations of a kind that were begun. */
+  begun(kind: string): number {
+    return this.next.get(kind) ?? 0;
+  }
+}
+
+/** The lease as answers echo it (ALL-LEASE-001). */
+export function describeLease(leaseMs: number, maxLifetimeMs: number | undefined): Lease {
+  return create(LeaseSchema, {
+    duration: fromMs(leaseMs),
+    ...(maxLifetimeMs === undefined ? {} : { maxLifetime: fromMs(maxLifetimeMs) }),
+  });
+}
