@@ -139,6 +139,8 @@ export interface EnvironmentDefinition<Data, State> {
   seed(start: Start<Data>): Started<State> | Promise<Started<State>>;
   /** The tools of all tasks, by name. */
   readonly tools?: Readonly<Record<string, ToolDefinition<State>>>;
+  /** An agent cannot work without the tools. Absent: it cannot. */
+  readonly toolsRequired?: boolean;
   /** Takes a step that is no tool call. */
   step?(input: StepInput<State>): StepResult | Promise<StepResult>;
   /** Kinds of action that `step` takes. */

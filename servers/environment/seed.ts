@@ -14,6 +14,7 @@ import {
   SessionDescriptorSchema,
   type Task,
   TaskSchema,
+  type ToolAccessSchema,
   VerifyIsolation,
 } from "../../gen/index.js";
 import { clamp, fromMs } from "../runtime/duration.js";
@@ -93,6 +94,10 @@ export function seed<Data, State>(
             input: inputOf(task, started),
             ...(started.observation === undefined ? {} : { observation: started.observation }),
             tools: [...tools].map(([name, tool]) => describeTool(name, tool)),
+            toolAccesses:
+              tools.size === 0
+                ? []
+                : [stepAccess(runtime, request.sessionId, definition.toolsRequired ?? true)],
           },
         ],
         nextAgents: hasSteps ? [soleAgent] : [],
@@ -127,6 +132,19 @@ export function seed<Data, State>(
       };
     },
   });
+}
+
+/** The way to a session's tools by Step of this server. */
+function stepAccess(
+  runtime: Runtime,
+  sessionId: string,
+  required: boolean,
+): MessageInitShape<typeof ToolAccessSchema> {
+  return {
+    name: "step",
+    required,
+    way: { case: "step", value: { endpoint: { url: runtime.url }, sessionId, agentId: soleAgent } },
+  };
 }
 
 /** Digest over the whole task, privileged parts included; only controllers see it (ENV-SEED-026). */

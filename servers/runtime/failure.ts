@@ -89,9 +89,13 @@ export class OperationFailedError extends ConnectError {
       },
       { desc: FailureSchema, value: withinStatus(failure) },
     ]);
-    this.name = "OperationFailedError";
     this.failure = failure;
     this.answerId = answerId;
+  }
+
+  /** ConnectError tells its instances by their name, and so would this class without a test of its own. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof ConnectError && "failure" in value && "answerId" in value;
   }
 }
 

@@ -99,8 +99,12 @@ export class Refusal extends ConnectError {
         ? []
         : [{ desc: RetryInfoSchema, value: create(RetryInfoSchema, { retryDelay: fromMs(retryMs) }) }]),
     ]);
-    this.name = "Refusal";
     this.reasonName = reason;
+  }
+
+  /** ConnectError tells its instances by their name, and so would this class without a test of its own. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof ConnectError && "reasonName" in value;
   }
 }
 

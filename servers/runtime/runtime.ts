@@ -22,6 +22,8 @@ export interface Runtime {
   readonly log: Logger;
   /** True from SIGTERM on: nothing new is taken (R18). */
   draining: boolean;
+  /** Where this server is reached; set once it listens. Empty before. */
+  url: string;
 }
 
 /** A runtime; whatever is not given is the default: the machine's clock, records in memory, no logs. */
@@ -35,6 +37,7 @@ export function createRuntime(
     instanceId: newInstanceId(),
     log: pino({ level: "silent" }),
     draining: false,
+    url: "",
     ...parts,
     limits: { ...defaultLimits, ...parts.limits },
   };

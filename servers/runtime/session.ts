@@ -41,6 +41,8 @@ export class Session<S> {
   readonly turn = new Turn();
   /** What runs now; a Close cancels it. */
   readonly executions = new Set<Execution<unknown>>();
+  /** Calls that run beside the operations, such as a gateway's; the lease stands still while there are any. */
+  holds = 0;
   /** Work that has an outcome and has not returned yet. */
   readonly loose = new Set<Promise<void>>();
   slot: Slot | undefined;

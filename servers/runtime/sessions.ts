@@ -153,6 +153,15 @@ export class Sessions<S> {
     session.deadline = this.options.runtime.clock.now() + session.leaseMs;
   }
 
+  /** Keeps the lease still while a call runs that is no operation; call what it answers when the call has ended. */
+  hold(session: Session<S>): () => void {
+    session.holds += 1;
+    return () => {
+      session.holds -= 1;
+      if (session.end === undefined) this.touch(session);
+    };
+  }
+
   /** Renews a lease. */
   keepAlive(id: string): Lease {
     const session = this.known(id);
@@ -354,7 +363,7 @@ export class Sessions<S> {
       },
     });
     const outcome = await this.#track(session, execution);
-    // ALL-SEED-010: a session that was never made holds no capacity.
+    // ENV-SEED-010: a session that was never made holds no capacity.
     if (!outcome.ok) {
       session.failed = true;
       session.slot?.release();
@@ -441,9 +450,9 @@ export class Sessions<S> {
       const now = clock.now();
       if (session.end !== undefined) return;
       if (now >= endOfLife) return void this.#end(session, ClosedBy.LIFETIME);
-      if (session.executions.size === 0 && now >= session.deadline)
-        return void this.#end(session, ClosedBy.LEASE);
-      const silent = session.executions.size > 0 ? now + session.leaseMs : session.deadline;
+      const busy = session.executions.size > 0 || session.holds > 0;
+      if (!busy && now >= session.deadline) return void this.#end(session, ClosedBy.LEASE);
+      const silent = busy ? now + session.leaseMs : session.deadline;
       session.timer = clock.setTimer(Math.min(silent, endOfLife) - now, check);
     };
     session.timer = clock.setTimer(Math.min(session.leaseMs, endOfLife - clock.now()), check);

@@ -166,7 +166,7 @@ function readHeaders(
 }
 
 function acceptsGzip(accepted: string | undefined): boolean {
-  return accepted !== undefined && accepted.split(",").some((name) => name.trim() === "gzip");
+  return (accepted ?? "").split(",").some((name) => name.trim() === "gzip");
 }
 
 function single(value: string | string[] | undefined): string | undefined {

@@ -32,10 +32,11 @@ export function findMarkers(text: string): readonly AnswerMarker[] {
 }
 
 function* hashMarkers(text: string): Generator<AnswerMarker> {
-  for (const match of text.matchAll(/(?<!#)####(?!#)[ \t]*([^\n]*)/g)) {
+  for (const match of text.matchAll(/(?<!#)####(?!#)[ \t]{0,8}/g)) {
+    const skip = match[0].length;
     // Several on one line are several markers.
-    const line = (match[1] ?? "").split(/(?<!#)####(?!#)/)[0] ?? "";
-    yield marker(match, { strength: 1, form: "####", phrase: line, skip: match[0].length - (match[1] ?? "").length });
+    const [phrase = ""] = text.slice(match.index + skip, match.index + skip + MAX_PHRASE).split(/\n|####/, 1);
+    yield marker(match, { strength: 1, form: "####", phrase, skip });
   }
 }
 
@@ -88,18 +89,25 @@ function* tagMarkers(text: string): Generator<AnswerMarker> {
 // "answer is", "answer to the question is", "answer (in dollars):", "answer in dollars =". No digit may stand
 // between the word and its verb, so that "the answer to part 1 is 24" marks nothing.
 const COLON = /^(?:\s*\([^()\n\d]{0,30}\)|\s+(?:in|to|for)\b[\p{L} ]{1,40})?["”]?\s*[:=]/u;
-const VERB = /^[^.:=?!\n\d]{0,60}?\b(?:is|are|was|would be|will be|must be|should be|equals|comes to|becomes)\b\s*[:=]?/u;
+const VERB =
+  /^[^.:=?!\n\d]{0,60}?\b(?:is|are|was|would be|will be|must be|should be|equals|comes to|becomes)\b\s*[:=]?/u;
 
 function* proseMarkers(text: string): Generator<AnswerMarker> {
   for (const match of text.matchAll(/\b(final\s{1,3})?ans(?:wers?)?\b/giu)) {
-    const lineStart = text.lastIndexOf("\n", match.index) + 1;
-    const before = text.slice(Math.max(lineStart, match.index - MAX_PHRASE), match.index);
+    const before =
+      text
+        .slice(Math.max(0, match.index - MAX_PHRASE), match.index)
+        .split("\n")
+        .at(-1) ?? "";
     const after = match.index + match[0].length;
     const tail = text.slice(after, after + 2 * MAX_PHRASE);
     const line = tail.split("\n", 1)[0] ?? "";
     const colon = COLON.exec(line);
     const link = colon ?? VERB.exec(line);
-    if (HYPOTHETICAL.test(before) || (link === null && (line.trim() !== "" || !/^[\s\p{L}]*$/u.test(before)))) {
+    if (
+      HYPOTHETICAL.test(before) ||
+      (link === null && (line.trim() !== "" || !/^[\s\p{L}]*$/u.test(before)))
+    ) {
       continue;
     }
     const rest = line.slice(link?.[0].length ?? 0);
@@ -130,5 +138,12 @@ interface Found {
 function marker(match: RegExpExecArray, found: Found): AnswerMarker {
   const phrase = found.phrase.slice(0, MAX_PHRASE);
   const { strength, form, closed = true } = found;
-  return { strength, form, phrase, closed, start: match.index, end: match.index + found.skip + phrase.length };
+  return {
+    strength,
+    form,
+    phrase,
+    closed,
+    start: match.index,
+    end: match.index + found.skip + phrase.length,
+  };
 }

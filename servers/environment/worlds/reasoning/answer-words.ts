@@ -33,7 +33,8 @@ export const POINTER =
   /\b(?:step|line|part|section|question|problem|page|chapter|item|option|version|example|equation|figure|table|no|number|id|room)\.?\s*$/iu;
 
 /** "maybe", "alternatively" in an explanation: it names another candidate. */
-export const SECOND_THOUGHT = /\b(?:or|either|maybe|perhaps|possibly|alternatively|not|could (?:also )?be)\b/iu;
+export const SECOND_THOUGHT =
+  /\b(?:or|either|maybe|perhaps|possibly|alternatively|not|could (?:also )?be)\b/iu;
 
 /** "actually", "wait": the sentence takes back what was said before it. */
 export const RETRACTION =

@@ -78,7 +78,10 @@ function readProduct(cursor: Cursor): Rational {
       const position = cursor.at + 1;
       const divisor = readSigned(cursor);
       if (divisor.numerator === 0n) {
-        throw new CalculatorError(position, "expected a divisor other than 0, found 0; nothing divides by zero");
+        throw new CalculatorError(
+          position,
+          "expected a divisor other than 0, found 0; nothing divides by zero",
+        );
       }
       value = bounded(cursor, divide(value, divisor));
     } else {

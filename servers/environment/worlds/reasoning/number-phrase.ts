@@ -36,6 +36,8 @@ const JOINED_UNIT =
   /^(?:k?m|cm|mm|k?g|mg|m?l|mL|L|hrs?|h|mins?|secs?|lbs?|oz|ft|in|yd|mi|mph|km\/h|m\/s|kWh|°[CF]?|[%$€£¥₹¢])[²³]?(?![\p{L}\p{N}])/u;
 const POWER_OF_LENGTH =
   /(?<!\p{L})(k?m|cm|mm|ft|in|yd|mi|units?|met(?:er|re)s?|feet|inch(?:es)?|yards?|miles?)\^?([23])(?![\p{L}\p{N}])/gu;
+/** Signs that people put beside a result. */
+const DECORATION = /\p{Extended_Pictographic}|\uFE0F|[\u2713\u25A1\u220E]/gu;
 const SCALES: Readonly<Record<string, bigint>> = {
   hundred: 100n,
   thousand: 1_000n,
@@ -142,7 +144,10 @@ function isWorking(side: string): boolean {
 
 /** The exact value of a calculation between units, as in "9 eggs * $2". */
 function evaluateLoosely(side: string): Rational | undefined {
-  const bare = side.replace(/(?<=\d),(?=\d{3}(?!\d))/g, "").replace(/·/g, "*").replace(/(?<=\d\s?)x(?=\s?\d)/g, "*");
+  const bare = side
+    .replace(/(?<=\d),(?=\d{3}(?!\d))/g, "")
+    .replace(/·/g, "*")
+    .replace(/(?<=\d\s?)x(?=\s?\d)/g, "*");
   try {
     return evaluate(bare.replace(/[\p{L}$€£¥₹¢"'’]+/gu, " "));
   } catch {
@@ -244,7 +249,7 @@ function problemAfter(unit: string, style: PhraseStyle): UnreadableAnswer | unde
   if (BOUND_AFTER.test(unit)) {
     return unreadable("bound", "a bound or range is given, not a number");
   }
-  if (SPELLED_OUT_AFTER.test(unit) || !UNIT_CHARACTERS.test(unit.replace(/[\p{Extended_Pictographic}\uFE0F✓✔□∎]/gu, ""))) {
+  if (SPELLED_OUT_AFTER.test(unit) || !UNIT_CHARACTERS.test(unit.replace(DECORATION, ""))) {
     return unreadable("malformed", "what follows the number is not a unit");
   }
   if (style === "bare" && (unit.trim().match(/\S+/gu)?.length ?? 0) > MAX_BARE_UNIT_WORDS) {
@@ -254,7 +259,12 @@ function problemAfter(unit: string, style: PhraseStyle): UnreadableAnswer | unde
 }
 
 function nameOfUnit(unit: string): string {
-  const name = unit.split(/[,:;.(–—]/u)[0]?.replace(/["“”\p{Extended_Pictographic}\uFE0F✓✔□∎]/gu, "").trim() ?? "";
+  const name =
+    unit
+      .split(/[,:;.(–—]/u)[0]
+      ?.replace(DECORATION, "")
+      .replace(/["“”]/gu, "")
+      .trim() ?? "";
   return /^per\s?cent\b/iu.test(name) ? "%" : name;
 }
 

@@ -24,7 +24,8 @@ const MIXED = new RegExp(String.raw`(\d+)\s(\d+)${SLASH}(\d+)(?![\d,])`, "y");
 const FRACTION = new RegExp(`(${WHOLE})${SLASH}(${WHOLE})`, "y");
 const VULGAR = /(\d+)?\s?([¼-¾⅐-⅒⅓-⅞])/y;
 const DECIMAL = new RegExp(`(${WHOLE})?(?:\\.(\\d+))?`, "y");
-const EXPONENT = /[eE]([+-]?\d+)(?!\w|\.\d)|\s?[x×*·]\s?10(?:\s?\^\s?\(?\s?([+-]?\d+)\s?\)?|([⁺⁻]?[⁰¹²³⁴-⁹]+))/y;
+const EXPONENT =
+  /[eE]([+-]?\d+)(?!\w|\.\d)|\s?[x×*·]\s?10(?:\s?\^\s?\(?\s?([+-]?\d+)\s?\)?|([⁺⁻]?[⁰¹²³⁴-⁹]+))/y;
 
 const VULGAR_VALUES: Readonly<Record<string, readonly [bigint, bigint]>> = {
   "¼": [1n, 4n],
@@ -122,7 +123,10 @@ function scanDecimal(text: string, at: number): NumberToken {
 }
 
 function plainDigits(superscripts: string): string {
-  return superscripts.replace("⁻", "-").replace("⁺", "+").replace(/[⁰¹²³⁴-⁹]/g, (digit) => `${SUPERSCRIPTS.indexOf(digit)}`);
+  return superscripts
+    .replace("⁻", "-")
+    .replace("⁺", "+")
+    .replace(/[⁰¹²³⁴-⁹]/g, (digit) => `${SUPERSCRIPTS.indexOf(digit)}`);
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {

@@ -76,8 +76,14 @@ export function stripLatex(phrase: string): string {
         /^\s*\d+\s*$/.test(over + under) ? ` ${over.trim()}/${under.trim()} ` : ` (${over})/(${under}) `,
       ),
   );
-  text = text.replace(/\^\s*\{([^{}]*)\}/g, "^$1").replace(/\^\s*°/g, "°").replace(/[{}]/g, "");
-  return text.replace(/ +(?=\^)/g, "").replace(/ {2,}/g, " ").trim();
+  text = text
+    .replace(/\^\s*\{([^{}]*)\}/g, "^$1")
+    .replace(/\^\s*°/g, "°")
+    .replace(/[{}]/g, "");
+  return text
+    .replace(/ +(?=\^)/g, "")
+    .replace(/ {2,}/g, " ")
+    .trim();
 }
 
 /** Applies a rewriting from the inside out until nothing changes; each pass removes one level of braces. */

@@ -86,7 +86,9 @@ export function formatRational(value: Rational): string {
     return `${value.numerator}/${value.denominator}`;
   }
   const magnitude = value.numerator < 0n ? -value.numerator : value.numerator;
-  const digits = ((magnitude * 10n ** BigInt(places)) / value.denominator).toString().padStart(places + 1, "0");
+  const digits = ((magnitude * 10n ** BigInt(places)) / value.denominator)
+    .toString()
+    .padStart(places + 1, "0");
   const sign = value.numerator < 0n ? "-" : "";
   return `${sign}${digits.slice(0, -places)}.${digits.slice(-places)}`;
 }

@@ -23,7 +23,9 @@ export function readTextPhrase(markup: string, style: PhraseStyle): TextAnswer |
   }
   const [only] = quoted;
   if (only !== undefined) {
-    return DENIAL.test(phrase.replace(only, "")) ? unreadable("denied", "the text is denied") : textAnswer(only);
+    return DENIAL.test(phrase.replace(only, ""))
+      ? unreadable("denied", "the text is denied")
+      : textAnswer(only);
   }
   const sentence = phrase.split(/[.!?](?=\s|$)|\n/u)[0] ?? "";
   const value = (sentence.split(REASON)[0] ?? "").trim();

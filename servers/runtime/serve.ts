@@ -1,0 +1,94 @@
+import type { Clock } from "./clock.js";
+import { createHealth, openPort, type Port, type PortOptions, reflectionRoutes } from "./port/index.js";
+import type { Runtime } from "./runtime.js";
+import type { HeldService } from "./server.js";
+
+/** Where and how a server listens. */
+export interface ServeOptions {
+  readonly runtime: Runtime;
+  readonly services: readonly HeldService[];
+  /** Default: 127.0.0.1. */
+  readonly host?: string;
+  /** Default: a free one. */
+  readonly port?: number;
+  readonly tls?: PortOptions["tls"];
+  readonly allowedOrigins?: readonly string[];
+  readonly allowedHosts?: readonly string[];
+  /** Milliseconds that held sessions are served after the server was asked to stop. Default: 30 s. */
+  readonly drainTimeoutMs?: number;
+}
+
+/** A server that listens. */
+export interface RunningServer extends AsyncDisposable {
+  /** `http://127.0.0.1:1234`. */
+  readonly url: string;
+  /**
+   * Drains (R18): NOT_SERVING, nothing new, held sessions served until the last ends or the drain timeout passes,
+   * then closed as by Close. Resolves when nothing is left.
+   */
+  close(options?: { readonly drainTimeoutMs?: number }): Promise<void>;
+}
+
+/** Milliseconds that calls have to end once their sessions are closed. */
+const callGraceMs = 1000;
+const defaultDrainTimeoutMs = 30_000;
+const loopback = new Set(["127.0.0.1", "::1", "localhost"]);
+
+/** Serves services on one port, with health and reflection. */
+export async function serve(options: ServeOptions): Promise<RunningServer> {
+  const { runtime, services } = options;
+  const host = options.host ?? "127.0.0.1";
+  if (!loopback.has(host)) {
+    // ALL-PRIN-008
+    throw new Error(
+      `listening on ${host} needs feature PRINCIPALS, which this server does not have yet: listen on 127.0.0.1`,
+    );
+  }
+  const routes = services.flatMap((service) => service.routes);
+  const names = routes.map(({ service }) => service.typeName);
+  const health = createHealth(names);
+  const port = await openPort({
+    routes: [...routes, health.route, ...reflectionRoutes(routes)],
+    host,
+    port: options.port ?? 0,
+    maxReceiveBytes: runtime.limits.maxMessageBytes,
+    maxSendBytes: runtime.limits.maxMessageBytes,
+    onInternalError: (method, error) =>
+      runtime.log.error({ rpc: `${method.parent.typeName}/${method.name}`, err: error }, "unexpected error"),
+    ...(options.tls === undefined ? {} : { tls: options.tls }),
+    ...(options.allowedOrigins === undefined ? {} : { allowedOrigins: options.allowedOrigins }),
+    ...(options.allowedHosts === undefined ? {} : { allowedHosts: options.allowedHosts }),
+  });
+  runtime.url = port.url;
+  runtime.log.info({ url: port.url, services: names }, "serving");
+
+  let closing: Promise<void> | undefined;
+  const close: RunningServer["close"] = (how = {}) => {
+    closing ??= (async () => {
+      runtime.draining = true;
+      for (const name of names) health.setServing(name, false);
+      await drain(
+        services,
+        runtime.clock,
+        how.drainTimeoutMs ?? options.drainTimeoutMs ?? defaultDrainTimeoutMs,
+      );
+      await endPort(port);
+    })();
+    return closing;
+  };
+  return { url: port.url, close, [Symbol.asyncDispose]: () => close({ drainTimeoutMs: 0 }) };
+}
+
+/** Waits until nothing is held or the time is over, then ends what is left. */
+async function drain(services: readonly HeldService[], clock: Clock, timeoutMs: number): Promise<void> {
+  const until = clock.now() + timeoutMs;
+  const held = () => services.some((service) => service.live() > 0);
+  while (held() && clock.now() < until) {
+    await new Promise<void>((resolve) => clock.setTimer(Math.min(100, until - clock.now()), resolve));
+  }
+  await Promise.all(services.map((service) => service.drain()));
+}
+
+async function endPort(port: Port): Promise<void> {
+  await port.close({ graceMs: callGraceMs });
+}
