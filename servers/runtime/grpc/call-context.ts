@@ -6,6 +6,10 @@ import { requestHeaders } from "./metadata.js";
 /** Why a signal fires after a call that ended well: the reason connect-es gives, made once. */
 const COMPLETED = new DOMException("This operation was aborted", "AbortError");
 
+/** Clients round the time-out they send, and theirs has begun before ours: by so much they may be early. */
+const DEADLINE_SLACK_MS = 5;
+const DEADLINE_SLACK_SHARE = 0.01;
+
 /** What a call keeps for its context. Everything costly is made when it is first asked for. */
 export class CallState {
   readonly method: DescMethod;
@@ -46,6 +50,14 @@ export class CallState {
 
   remainingMs(): number | undefined {
     return this.timeoutMs === undefined ? undefined : this.timeoutMs - (performance.now() - this.#startedAt);
+  }
+
+  /** Whether so little time is left that a client's cancel is its own deadline, as its clock has it. */
+  get nearDeadline(): boolean {
+    const left = this.remainingMs();
+    return (
+      left !== undefined && left <= Math.max(DEADLINE_SLACK_MS, (this.timeoutMs ?? 0) * DEADLINE_SLACK_SHARE)
+    );
   }
 
   /** Fires the signal, now or when it is first asked for. Only the first reason counts. */

@@ -13,7 +13,8 @@ export const OK_TRAILERS: OutgoingHttpHeaders = Object.freeze({ "grpc-status": "
  * then the service's own trailers, give way first.
  */
 const MAX_TRAILER_BYTES = 60 * 1024;
-const MAX_MESSAGE_BYTES = 16 * 1024;
+/** Of the encoded message, where every byte may take three. */
+const MAX_MESSAGE_BYTES = 24 * 1024;
 
 /** The trailers of a call that ended well. */
 export function okTrailers(custom: Headers | undefined): OutgoingHttpHeaders {
@@ -38,10 +39,8 @@ export function okTrailers(custom: Headers | undefined): OutgoingHttpHeaders {
 export function errorTrailers(error: ConnectError, custom: Headers | undefined): OutgoingHttpHeaders {
   const code = error.code in Code ? error.code : Code.Unknown;
   const status: OutgoingHttpHeaders = { "grpc-status": String(code) };
-  const message = encodeGrpcMessage(error.rawMessage);
-  if (message !== "") {
-    status["grpc-message"] = message.length <= MAX_MESSAGE_BYTES ? message : cutMessage(message);
-  }
+  const message = encodeGrpcMessage(cutMessage(error.rawMessage));
+  if (message !== "") status["grpc-message"] = message;
   const trailers: OutgoingHttpHeaders = { ...status };
   addMetadata(trailers, custom);
   addMetadata(trailers, error.metadata);
@@ -68,10 +67,13 @@ export function encodeGrpcMessage(message: string): string {
   return out;
 }
 
-/** Cuts an encoded message, never inside an escape or a UTF-8 sequence. */
-function cutMessage(encoded: string): string {
-  const cut = encoded.slice(0, MAX_MESSAGE_BYTES).replace(/%[0-9A-F]?$/, "");
-  return `${cut.replace(/(%[89A-F][0-9A-F])+$/, "")}...`;
+/** A message whose encoded form is not too long, cut between characters if need be. */
+function cutMessage(message: string): string {
+  if (message.length * 3 <= MAX_MESSAGE_BYTES) return message;
+  const bytes = Buffer.from(message, "utf8");
+  if (bytes.length * 3 <= MAX_MESSAGE_BYTES) return message;
+  // A decoder that expects more drops the begun character at the end.
+  return `${new TextDecoder().decode(bytes.subarray(0, MAX_MESSAGE_BYTES / 3), { stream: true })}...`;
 }
 
 function encodeDetails(error: ConnectError, code: Code): string {

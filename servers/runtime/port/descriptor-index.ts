@@ -62,16 +62,18 @@ export function createDescriptorIndex(services: readonly DescService[]): Descrip
   };
 }
 
-/** The files and everything they import, each once, importers first. */
+/** The files and everything they import, each once, every file before those it imports. */
 function closureOf(roots: readonly DescFile[]): DescFile[] {
   const seen = new Set<DescFile>();
-  const queue = [...roots];
-  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-    if (seen.has(file)) continue;
+  const importsFirst: DescFile[] = [];
+  const visit = (file: DescFile): void => {
+    if (seen.has(file)) return;
     seen.add(file);
-    queue.push(...file.dependencies);
-  }
-  return [...seen];
+    file.dependencies.forEach(visit);
+    importsFirst.push(file);
+  };
+  roots.forEach(visit);
+  return importsFirst.reverse();
 }
 
 function symbolsOf(type: DescMessage | DescEnum | DescExtension | DescService): string[] {

@@ -104,13 +104,6 @@ export function createHttpServers(options: HttpServersOptions): HttpServers {
     maxSessionMemory: SESSION_MEMORY_MB,
     settings: { initialWindowSize: STREAM_WINDOW_BYTES, maxConcurrentStreams: CONCURRENT_STREAMS },
   });
-  http2.on("session", (session) => {
-    sessions.add(session);
-    session.once("close", () => sessions.delete(session));
-    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    if (options.keepalive !== false) keepAlive(session, options.keepalive);
-    if (draining) session.close();
-  });
   http2.on("sessionError", () => {});
   http2.on("stream", (...call: StreamArguments) => {
     const [stream, headers, flags] = call;
@@ -126,9 +119,23 @@ export function createHttpServers(options: HttpServersOptions): HttpServers {
     }
   });
 
+  function welcome(session: ServerHttp2Session, socket: Socket): void {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    if (options.keepalive !== false) keepAlive(session, socket, options.keepalive);
+    if (draining) session.close();
+  }
+
   return {
     http1: (socket) => void http1.emit("connection", socket),
-    http2: (socket) => void http2.emit("connection", socket),
+    http2(socket) {
+      // Comes at once, if it comes: this is how a session's own socket is known.
+      const onSession = (session: ServerHttp2Session): void => welcome(session, socket);
+      http2.once("session", onSession);
+      http2.emit("connection", socket);
+      http2.off("session", onSession);
+    },
     drain() {
       draining = true;
       // Also stops the time-outs; the error of closing what never listened goes to a callback that is not given.

@@ -1,0 +1,86 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { z } from "zod";
+import type {
+  ArtifactSchema,
+  BudgetSchema,
+  Choice,
+  EpisodeContext,
+  Item,
+  Reference,
+  StopReason,
+  Tool,
+  ToolCall,
+  ToolChoice,
+} from "../../gen/index.js";
+
+/** What a model is asked by a harness. */
+export interface ModelAsk {
+  /** The conversation, from the instructions on. */
+  readonly items: readonly Item[];
+  /** Tools that the model may call; absent: the session's. */
+  readonly tools?: readonly Tool[];
+  /** Whether it must. Absent: as it likes. */
+  readonly toolChoice?: ToolChoice;
+}
+
+/** How a tool call ended for the harness. */
+export interface ToolCalled {
+  /** What the model is to read: the environment's answer, or why there is none. */
+  readonly result: Item;
+  /** The world said that the episode is over. */
+  readonly ended: boolean;
+}
+
+/** One turn of an agent: what it has, what it may do, and what the runtime counts for it. */
+export interface Turn<Options> {
+  readonly agentId: string;
+  readonly context: EpisodeContext;
+  readonly options: Options;
+  /** The conversation before this turn, instructions first. */
+  readonly history: readonly Item[];
+  /** What is said to the agent now. */
+  readonly input: readonly Item[];
+  /** Its tools now. */
+  readonly tools: readonly Tool[];
+  /** The task's solution, for an agent that declares REFERENCE. */
+  readonly reference: Reference | undefined;
+  /** Aborts when the turn must end: wall time, Interrupt, Close, timeout. */
+  readonly signal: AbortSignal;
+  /** Records something said or done; it becomes part of the output and of the conversation. */
+  say(item: Item): void;
+  /**
+   * Asks the model once and records what it said. Answers `stop` where the budget is spent, or the answer itself ends
+   * the turn: cut, out of context, refused.
+   */
+  generate(ask: ModelAsk): Promise<{ readonly choice: Choice } | { readonly stop: StopReason }>;
+  /** Calls a tool once and records its result. Answers `stop` where the budget is spent or the episode is over. */
+  callTool(call: ToolCall): Promise<{ readonly called: ToolCalled } | { readonly stop: StopReason }>;
+}
+
+/** How a turn ended. Running out of budget is no failure: throw only what broke. */
+export interface TurnEnd {
+  readonly stopReason: StopReason;
+  /** What the agent hands in beside what it said. */
+  readonly artifacts?: readonly MessageInitShape<typeof ArtifactSchema>[];
+}
+
+/** A harness: how an agent works. Sessions, budgets, records, models and tools are the runtime's. */
+export interface AgentDefinition<Options> {
+  readonly name: string;
+  readonly version: string;
+  /** Its sessions need a model. */
+  readonly needsModel: boolean;
+  /** Takes the task's solution: an oracle, for checking environments (feature REFERENCE). */
+  readonly takesReference?: boolean;
+  /** Schema of its options. */
+  readonly options: z.ZodType<Options>;
+  /** The most that a budget may be. */
+  readonly maxBudget?: MessageInitShape<typeof BudgetSchema>;
+  /** Takes one turn. */
+  activate(turn: Turn<Options>): Promise<TurnEnd>;
+}
+
+/** Defines an agent. */
+export function defineAgent<Options>(definition: AgentDefinition<Options>): AgentDefinition<Options> {
+  return definition;
+}

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { FailureKind, Retry, StopReason } from "../../../gen/index.js";
+import { OperationFailure } from "../../runtime/failure.js";
+import { defineAgent } from "../define-agent.js";
+
+/** Does what the task's reference says: the ceiling of any environment, and a check of its verifier. */
+export const oracle = defineAgent({
+  name: "oracle",
+  version: "1.0.0",
+  needsModel: false,
+  takesReference: true,
+  options: z.strictObject({}),
+  async activate(turn) {
+    const { reference } = turn;
+    if (reference === undefined) {
+      throw new OperationFailure({
+        kind: FailureKind.HARNESS_CRASHED,
+        retry: Retry.NEVER,
+        reason: "the oracle was given no reference: the task has none, or the run did not ask for it",
+      });
+    }
+    for (const item of reference.items) {
+      if (item.kind.case !== "toolCall") {
+        turn.say(item);
+        continue;
+      }
+      turn.say(item);
+      const done = await turn.callTool(item.kind.value);
+      if ("stop" in done) return { stopReason: done.stop, artifacts: reference.artifacts };
+    }
+    return { stopReason: StopReason.DONE, artifacts: reference.artifacts };
+  },
+});
