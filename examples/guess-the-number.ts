@@ -1,9 +1,16 @@
-// The smallest environment: guess a number between 1 and 100. The whole world is here; names, repeats, order, leases,
-// failures and streams are the runtime's.
+// The smallest environment: guess a number. The whole world is here; ids, repeats, order, leases, failures and streams
+// are the runtime's. Try it: npx touchstone run examples/guess-the-number.yaml --out out/guess
+import { create } from "@bufbuild/protobuf";
+import { ItemSchema } from "touchstone/gen";
+import { defineEnvironment, tool } from "touchstone/servers";
 import { z } from "zod";
-import { defineEnvironment } from "touchstone/servers";
 
-const secret = z.object({ number: z.int().min(1).max(100) });
+const secret = z.strictObject({ number: z.int().min(1).max(100) });
+
+interface Game {
+  readonly number: number;
+  found: boolean;
+}
 
 export default defineEnvironment({
   name: "guess-the-number",
@@ -12,24 +19,39 @@ export default defineEnvironment({
   determinism: "seeded",
   privilegedSchema: secret,
 
+  // A task that does not fit is refused with the path of its bad field.
   read: (task) => task.privilegedJson(secret),
 
-  seed: () => ({
-    state: { guesses: 0, found: false },
-    input: "I am thinking of a whole number from 1 to 100. Guess it.",
+  seed: ({ data }) => ({
+    state: { number: data.number, found: false },
+    input: "I think of a whole number from 1 to 100. Find it with the tool guess.",
   }),
 
-  stepKinds: ["items"],
-  step({ state, actions }) {
-    const [action] = actions;
-    const item = action?.kind.case === "items" ? action.kind.value.items.at(-1) : undefined;
-    void item;
-    state.guesses += 1;
-    return { observation: "higher" };
+  tools: {
+    guess: tool<z.ZodObject<{ number: z.ZodInt }>, Game>({
+      description: "Guesses the number.",
+      input: z.object({ number: z.int() }),
+      run({ number }, { state }) {
+        if (number === state.number) {
+          state.found = true;
+          return { content: "Yes!", terminated: true };
+        }
+        return number < state.number ? "Higher." : "Lower.";
+      },
+    }),
   },
 
-  verify: ({ data, answer }) => {
-    const right = answer.trim() === String(data.number);
-    return { reward: right ? 1 : 0, success: right };
-  },
+  verify: ({ state }) => ({ reward: state.found ? 1 : 0, success: state.found }),
+
+  // For oracles that check the environment.
+  reference: ({ number }) => ({
+    items: [
+      create(ItemSchema, {
+        kind: {
+          case: "toolCall",
+          value: { callId: "1", name: "guess", argumentsJson: JSON.stringify({ number }) },
+        },
+      }),
+    ],
+  }),
 });

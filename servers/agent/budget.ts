@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Budget, BudgetSchema, StopReason, type Usage, UsageSchema } from "../../gen/index.js";
+import { definedFields } from "../runtime/defined-fields.js";
 import { fromMs, toMs } from "../runtime/duration.js";
 
 /** What is enforced of a budget that was asked for: of each bound the smaller one (AGT-OPEN-001). */
@@ -19,18 +20,12 @@ export function enforced(
     maxCostUsd: least(a.maxCostUsd, b.maxCostUsd),
     wallTime: wall === undefined ? undefined : fromMs(wall),
   };
-  return create(BudgetSchema, withoutUndefined(bounds));
+  return create(BudgetSchema, definedFields(bounds));
 }
 
 function least<T extends number | bigint>(a: T | undefined, b: T | undefined): T | undefined {
   if (a === undefined) return b;
   return b === undefined || a < b ? a : b;
-}
-
-function withoutUndefined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
 }
 
 /** Counts what a turn uses, and says when its budget is spent. A budget counts for its own turn (AGT-ACT-027). */

@@ -150,7 +150,7 @@ export interface EnvironmentDefinition<Data, State> {
   /** Releases what a session holds. */
   close?(state: State): void | Promise<void>;
   /** A solution of a task, for oracles. */
-  reference?(data: Data): MessageInitShape<typeof ReferenceSchema> | undefined;
+  reference?(data: Data, state: State): MessageInitShape<typeof ReferenceSchema> | undefined;
   /** Tasks with known outcomes, by which a suite can try this server. */
   samples?(): readonly MessageInitShape<typeof TaskSampleSchema>[];
   /** Revision of what verifies; absent: the version. */

@@ -6,7 +6,6 @@ import {
   Feature,
   type Item,
   Placement,
-  type ReferenceSchema,
   type SeedRequest,
   SeedRequestSchema,
   type SeedResponse,
@@ -57,14 +56,9 @@ export function seed<Data, State>(
     lease: request.lease,
     timeout: request.timeout,
     check() {
-      checkTask(definition, task);
       checkRequirements(task, request.agentRequirements);
       if (request.sandboxProvider !== "") throw unknownName("sandbox_provider", request.sandboxProvider, []);
-      try {
-        data = definition.read(taskSource(task));
-      } catch (error) {
-        throw error instanceof BadTask ? error.refusal() : error;
-      }
+      data = readTask(definition, task);
     },
     async make(execution, facts) {
       const started = await definition.seed({ data, seed: request.seed, signal: execution.signal });
@@ -108,7 +102,9 @@ export function seed<Data, State>(
         lease: facts.lease,
         ...(hasSteps ? { stepTimeout: fromMs(definition.stepTimeoutMs ?? defaultStepTimeoutMs) } : {}),
       });
-      const reference = request.wantReference ? referenceOf(definition, task, data) : undefined;
+      const reference = request.wantReference
+        ? (task.reference ?? definition.reference?.(data, started.state))
+        : undefined;
       return {
         state: {
           world: { data, state: started.state, descriptor, tools },
@@ -158,12 +154,14 @@ function inputOf<State>(task: Task, started: Started<State>): Item[] {
   return typeof started.input === "string" ? [userMessage(started.input)] : [...started.input];
 }
 
-function referenceOf<Data, State>(
-  definition: EnvironmentDefinition<Data, State>,
-  task: Task,
-  data: Data,
-): MessageInitShape<typeof ReferenceSchema> | undefined {
-  return task.reference ?? definition.reference?.(data);
+/** Reads a task. Throws the refusal of one that is for another environment or malformed (ENV-SEED-003, ENV-SEED-004). */
+export function readTask<Data, State>(definition: EnvironmentDefinition<Data, State>, task: Task): Data {
+  checkTask(definition, task);
+  try {
+    return definition.read(taskSource(task));
+  } catch (error) {
+    throw error instanceof BadTask ? error.refusal() : error;
+  }
 }
 
 function checkTask<Data, State>(definition: EnvironmentDefinition<Data, State>, task: Task): void {

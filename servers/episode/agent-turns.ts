@@ -13,16 +13,16 @@ import {
   type CapturedCall,
   CaptureLevel,
   type CloseGatewayResponse,
-  Feature,
   type Failure,
   FailureKind,
+  Feature,
   type Item,
   type ModelAccess,
   OnAgentFailure,
   ResourceKind,
   Retry,
   Stage,
-  StopReason,
+  type ToolList,
   type Usage,
   UsageSchema,
 } from "../../gen/index.js";
@@ -140,11 +140,17 @@ export class AgentTurns {
     const { model, gatewayId, part, agentId } = record;
     if (model === undefined || gatewayId === undefined) return [];
     episode.stack.own({
-      intent: episode.intent({ kind: ResourceKind.GATEWAY, binding: part.binding.model, id: gatewayId, agentId }),
+      intent: episode.intent({
+        kind: ResourceKind.GATEWAY,
+        binding: part.binding.model,
+        id: gatewayId,
+        agentId,
+      }),
       release: async (signal) => {
         episode.renewals.stop(gatewayId);
-        record.gateway = await model.closeGateway({ gatewayId, episodeId }, { signal });
-        return record.gateway.receipt;
+        const closed = await model.closeGateway({ gatewayId, episodeId }, { signal });
+        record.gateway = closed;
+        return closed.receipt;
       },
     });
     const response = await model.openGateway(
@@ -161,7 +167,11 @@ export class AgentTurns {
       },
       options,
     );
-    episode.renewals.start(gatewayId, response.lease, async () => (await model.keepAlive({ gatewayId })).lease);
+    episode.renewals.start(
+      gatewayId,
+      response.lease,
+      async () => (await model.keepAlive({ gatewayId })).lease,
+    );
     return response.accesses;
   }
 
@@ -175,10 +185,16 @@ export class AgentTurns {
     const { client, sessionId, part, agentId } = record;
     const { session, reference } = episode.environment;
     const budget = part.binding.budget ?? session?.limits?.agentBudget;
-    const takesReference = described.agents.get(agentId)?.agent.service?.features.includes(Feature.REFERENCE) ?? false;
+    const takesReference =
+      described.agents.get(agentId)?.agent.service?.features.includes(Feature.REFERENCE) ?? false;
     const given = takesReference && request.giveReference ? reference : undefined;
     episode.stack.own({
-      intent: episode.intent({ kind: ResourceKind.AGENT_SESSION, binding: part.binding.agent, id: sessionId, agentId }),
+      intent: episode.intent({
+        kind: ResourceKind.AGENT_SESSION,
+        binding: part.binding.agent,
+        id: sessionId,
+        agentId,
+      }),
       release: async (signal) => {
         episode.renewals.stop(sessionId);
         const closed = await client.close({ sessionId, episodeId }, { signal });
@@ -205,11 +221,21 @@ export class AgentTurns {
       options,
     );
     if (given !== undefined) this.referenceGiven = true;
-    episode.unenforced.push(...weaker(budget, response.budget).map((field) => `agent ${agentId}: budget.${field}`));
-    episode.renewals.start(sessionId, response.lease, async () => (await client.keepAlive({ sessionId })).lease);
+    episode.unenforced.push(
+      ...weaker(budget, response.budget).map((field) => `agent ${agentId}: budget.${field}`),
+    );
+    episode.renewals.start(
+      sessionId,
+      response.lease,
+      async () => (await client.keepAlive({ sessionId })).lease,
+    );
   }
 
-  async #activate(record: AgentSessionRecord, input: readonly Item[], tools: OpenToolList): Promise<TurnEnded> {
+  async #activate(
+    record: AgentSessionRecord,
+    input: readonly Item[],
+    tools: ToolList | undefined,
+  ): Promise<TurnEnded> {
     const { episode } = this;
     const { timeouts, trajectory, request, finish } = episode.parts;
     const { agentId, end } = record;
@@ -255,7 +281,7 @@ export class AgentTurns {
       const policy = request.onAgentFailure;
       const verifies = policy === OnAgentFailure.VERIFY || policy === OnAgentFailure.VERIFY_MASKED;
       // E5, E6: the episode's own end is not the agent's failure, whatever the policy says.
-      if (!verifies || episode.parts.abandon.aborted || isEpisodeTimeout(error)) throw error;
+      if (!verifies || episode.ended) throw error;
       return { stopReason: undefined, output };
     } finally {
       finish.removeEventListener("abort", onFinish);
@@ -363,9 +389,12 @@ export class AgentTurns {
     for (const record of this.#sessions) {
       const { agentId } = record;
       if (record.captureFailure !== undefined) reasons.push(`capture of agent ${agentId} could not be read`);
-      if ((record.gateway?.captureFaults ?? 0n) > 0n) reasons.push(`capture of agent ${agentId} is not whole`);
+      if ((record.gateway?.captureFaults ?? 0n) > 0n)
+        reasons.push(`capture of agent ${agentId} is not whole`);
       if (record.gateway !== undefined && record.gateway.calls !== BigInt(record.calls.length)) {
-        reasons.push(`capture of agent ${agentId} has ${record.calls.length} of ${record.gateway.calls} calls`);
+        reasons.push(
+          `capture of agent ${agentId} has ${record.calls.length} of ${record.gateway.calls} calls`,
+        );
       }
       calls += record.calls.length;
       if (record.calls.some(({ choices }) => choices.some(({ tokens }) => tokens === undefined))) {
@@ -382,26 +411,12 @@ export class AgentTurns {
     for (const record of this.#sessions) {
       if (record.agentId !== agentId) continue;
       for (const { choices } of record.calls) {
-        for (const { tokens } of choices) for (const { version } of tokens?.weightSpans ?? []) versions.add(version);
+        for (const { tokens } of choices)
+          for (const { version } of tokens?.weightSpans ?? []) versions.add(version);
       }
     }
     return [...versions];
   }
-}
-
-type OpenToolList = Parameters<OpenAgent["activate"]>[1] extends infer O
-  ? O extends { readonly tools?: infer T }
-    ? T | undefined
-    : undefined
-  : never;
-
-function isEpisodeTimeout(error: unknown): boolean {
-  return (
-    error instanceof OperationFailure &&
-    error.failure.kind === FailureKind.TIMEOUT &&
-    error.failure.causes.length === 0 &&
-    error.failure.reason.includes("episode_timeout")
-  );
 }
 
 function unknownFailure(agentId: string): Failure {
@@ -428,5 +443,3 @@ function weaker(asked: Budget | undefined, held: Budget | undefined): string[] {
   compare("wall_time", asked.wallTime && toMs(asked.wallTime), held?.wallTime && toMs(held.wallTime));
   return fields;
 }
-
-void StopReason;

@@ -62,7 +62,8 @@ export function cast(pool: CastingPool, request: RunRequest): Cast {
   }
   const agents = new Map<string, AgentPart>();
   for (const [i, binding] of request.agents.entries()) {
-    if (agents.has(binding.agentId)) throw invalidField(`agents[${i}].agent_id`, `"${binding.agentId}" is bound twice`);
+    if (agents.has(binding.agentId))
+      throw invalidField(`agents[${i}].agent_id`, `"${binding.agentId}" is bound twice`);
     agents.set(binding.agentId, {
       binding,
       agent: named(peers.agents, binding.agent, `agents[${i}].agent`),
@@ -91,14 +92,21 @@ export function checkPairs(request: RunRequest, described: CastDescribed): void 
     const speaks = agent.modelDialects;
     const needsModel = speaks.length > 0 || agent.customModelDialects.length > 0;
     if (needsModel && model === undefined) {
-      unmet.push({ field: `agents[${i}].model`, description: `agent "${binding.agent}" needs a model, none is bound` });
+      unmet.push({
+        field: `agents[${i}].model`,
+        description: `agent "${binding.agent}" needs a model, none is bound`,
+      });
     }
     if (needsModel && model !== undefined) {
       const features = model.service?.features ?? [];
       if (!features.includes(Feature.GATEWAY)) {
-        unmet.push({ field: `agents[${i}].model`, description: `model "${binding.model}" opens no gateways` });
+        unmet.push({
+          field: `agents[${i}].model`,
+          description: `model "${binding.model}" opens no gateways`,
+        });
       } else if (!speaks.some((dialect) => model.dialects.includes(dialect))) {
-        const list = (dialects: readonly ModelDialect[]) => dialects.map((d) => ModelDialect[d] ?? d).join(", ") || "none";
+        const list = (dialects: readonly ModelDialect[]) =>
+          dialects.map((d) => ModelDialect[d] ?? d).join(", ") || "none";
         unmet.push({
           field: `agents[${i}].model`,
           description: `agent "${binding.agent}" speaks ${list(speaks)}, the gateway of "${binding.model}" ${list(model.dialects)}`,

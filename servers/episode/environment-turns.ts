@@ -42,7 +42,13 @@ export class EnvironmentTurns {
     this.#client = client;
     const wantReference = request.giveReference && episode.agents.someoneTakesReference();
     return await episode.phase(
-      { stage: Stage.SEED, timing: "seed", boundary: Boundary.ENVIRONMENT, timeoutMs: timeouts.seedMs, inEpisodeClock: true },
+      {
+        stage: Stage.SEED,
+        timing: "seed",
+        boundary: Boundary.ENVIRONMENT,
+        timeoutMs: timeouts.seedMs,
+        inEpisodeClock: true,
+      },
       async (options) => {
         // E1: registered and told before the call that makes it.
         episode.stack.own({
@@ -53,8 +59,9 @@ export class EnvironmentTurns {
           }),
           release: async (signal) => {
             episode.renewals.stop(sessionId);
-            this.receipt = await client.close({ sessionId, episodeId }, { signal });
-            return this.receipt.receipt;
+            const closed = await client.close({ sessionId, episodeId }, { signal });
+            this.receipt = closed;
+            return closed.receipt;
           },
         });
         const response = await client.seed(
@@ -65,7 +72,9 @@ export class EnvironmentTurns {
             ...(request.envSeed === undefined ? {} : { seed: request.envSeed }),
             wantReference,
             agentRequirements: [...described.agents].flatMap(([agentId, { agent }]) =>
-              agent.sandboxRequirements === undefined ? [] : [{ agentId, requirements: agent.sandboxRequirements }],
+              agent.sandboxRequirements === undefined
+                ? []
+                : [{ agentId, requirements: agent.sandboxRequirements }],
             ),
             sandboxProvider: request.sandbox,
             timeout: fromMs(timeouts.seedMs),
@@ -82,7 +91,11 @@ export class EnvironmentTurns {
         }
         this.session = session;
         this.reference = response.reference;
-        episode.renewals.start(sessionId, session.lease, async () => (await client.keepAlive({ sessionId })).lease);
+        episode.renewals.start(
+          sessionId,
+          session.lease,
+          async () => (await client.keepAlive({ sessionId })).lease,
+        );
         this.#compareLimits(request.source.case === "task" ? request.source.value : undefined, session);
         return session;
       },

@@ -4,7 +4,7 @@ import type { CallOptions, ClientOptions } from "../../clients/index.js";
 import {
   type AgentEnd,
   type AgentView,
-  Boundary,
+  type Boundary,
   type EpisodeEvent,
   EpisodeEventSchema,
   type EpisodeId,
@@ -22,10 +22,10 @@ import { OperationFailure, timeoutFailure } from "../runtime/failure.js";
 import { episodeKey } from "../runtime/identity.js";
 import { keyHeader } from "../runtime/instance.js";
 import { failureOf } from "../runtime/peer-failure.js";
+import { AgentTurns } from "./agent-turns.js";
 import type { Cast, CastDescribed } from "./cast.js";
 import { CleanUpStack } from "./clean-up-stack.js";
 import type { Episode } from "./define-driver.js";
-import { AgentTurns } from "./agent-turns.js";
 import { EnvironmentTurns } from "./environment-turns.js";
 import { Renewals } from "./renewal.js";
 import type { PhaseTimeouts } from "./timeouts.js";
@@ -87,6 +87,11 @@ export class EpisodeRun {
     else abandon.addEventListener("abort", end, { once: true });
   }
 
+  /** The episode has ended without a verdict: stopped, orphaned, or out of time. */
+  get ended(): boolean {
+    return this.#work.signal.aborted;
+  }
+
   /** What a driver sees of it. */
   get forDriver(): Episode {
     return {
@@ -113,12 +118,7 @@ export class EpisodeRun {
   }
 
   /** An intent of this episode. */
-  intent(of: {
-    kind: ResourceKind;
-    binding: string;
-    id: string;
-    agentId?: string;
-  }): ResourceIntent {
+  intent(of: { kind: ResourceKind; binding: string; id: string; agentId?: string }): ResourceIntent {
     return create(ResourceIntentSchema, { ...of, episodeId: this.parts.episodeId });
   }
 
@@ -142,7 +142,10 @@ export class EpisodeRun {
     const { signal } = this.#work;
     try {
       signal.throwIfAborted();
-      return await Promise.race([work({ signal, timeoutMs: phase.timeoutMs + callSlackMs }), aborted(signal)]);
+      return await Promise.race([
+        work({ signal, timeoutMs: phase.timeoutMs + callSlackMs }),
+        aborted(signal),
+      ]);
     } catch (error) {
       const cause = signal.aborted ? signal.reason : error;
       const failure = failureOf(cause, { boundary: phase.boundary, lost: FailureKind.UNAVAILABLE });

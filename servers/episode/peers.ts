@@ -98,7 +98,10 @@ export function createPeers(bindings: Bindings, dial: Dial, clock: Clock): Peers
     ask: (client: C) => Promise<D>,
   ): Map<string, Peer<C, D>> {
     return new Map(
-      Object.entries(addresses).map(([name, address]) => [name, peer({ name, address, dial, clock, connect, ask })]),
+      Object.entries(addresses).map(([name, address]) => [
+        name,
+        peer({ name, address, dial, clock, connect, ask }),
+      ]),
     );
   }
   return {

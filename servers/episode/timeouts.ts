@@ -29,7 +29,8 @@ export const defaultPhaseTimeouts: PhaseTimeouts = {
 
 /** The bounds of one episode: Run's, else the server's. */
 export function timeoutsOf(asked: EpisodeTimeouts | undefined, own: PhaseTimeouts): PhaseTimeouts {
-  const pick = (duration: Duration | undefined, ms: number): number => (duration === undefined ? ms : toMs(duration));
+  const pick = (duration: Duration | undefined, ms: number): number =>
+    duration === undefined ? ms : toMs(duration);
   return {
     queueMs: pick(asked?.queue, own.queueMs),
     episodeMs: pick(asked?.episode, own.episodeMs),

@@ -13,7 +13,10 @@ export class Trajectory {
   #missing = "";
   #released: TrajectoryRef | undefined;
 
-  add(agentId: string, record: NonNullable<MessageInitShape<typeof ReadTrajectoryResponseSchema>["record"]>): void {
+  add(
+    agentId: string,
+    record: NonNullable<MessageInitShape<typeof ReadTrajectoryResponseSchema>["record"]>,
+  ): void {
     const entry = create(ReadTrajectoryResponseSchema, {
       sequence: BigInt(this.#records.length + 1),
       agentId,

@@ -31,26 +31,41 @@ export interface ModelCall {
   readonly taskId: TaskId | undefined;
   /** How many calls the gateway had before this one; 0 without a gateway. */
   readonly callIndex: number;
-  /** Aborts when the caller has left (MDL-GEN-012). */
+  /** Aborts when the caller has left (MDL-GEN-012), or its gateway was closed. */
   readonly signal: AbortSignal;
-  /** Shows a piece of a choice to a streaming caller; does nothing for others. */
+  /** Milliseconds until the caller's own deadline; undefined: it has none. No wait should be longer. */
+  readonly timeLeftMs: () => number | undefined;
+  /** Somebody reads the pieces: worth asking an upstream for a stream. */
+  readonly streaming: boolean;
+  /**
+   * Shows a piece of a choice to a streaming caller; does nothing for others. A model that shows none, or not all, is
+   * right as well: the runtime shows what is missing.
+   */
   readonly onDelta: (choiceIndex: number, delta: Piece) => void;
 }
 
-/** A piece of an item that is being made. */
+/** A piece of an item that is being made: text of a chat message, of a reasoning's content, or arguments. */
 export interface Piece {
+  /** Id of the item, the one that it has in the answer. */
   readonly itemId: string;
   readonly kind: "text" | "reasoning" | "argumentsJson";
   readonly text: string;
 }
 
-/** What a model answered. Pieces that were shown add up to it (MDL-GEN-009). */
+/**
+ * What a model answered. Pieces that were shown add up to it (MDL-GEN-009). Indexes, item ids that are missing and what
+ * every TokenRecord says of its call (ids, parent, finish) are the runtime's to fill in. A TokenRecord holds the prompt's
+ * ids whole; the runtime leaves out what the parent has.
+ */
 export interface Generated {
   readonly choices: readonly (Choice | MessageInitShape<typeof ChoiceSchema>)[];
   readonly usage: Usage | MessageInitShape<typeof UsageSchema>;
   /** Version of the weights at the call's end; absent: the declared one. */
   readonly weightsVersion?: string;
 }
+
+/** Blocks that not every model reads. Blobs elsewhere (blob_ref) are read by none: this server has no BlobService. */
+export type RichBlock = "blob" | "uri" | "tensor";
 
 /** A policy model. The runtime keeps gateways, captures, limits and refusals around it. */
 export interface ModelDefinition {
@@ -69,6 +84,8 @@ export interface ModelDefinition {
   readonly maxChoices?: number;
   /** What TokenRecords it can answer: none, ids, or ids with log-probs. */
   readonly tokens?: "ids" | "logprobs";
+  /** Kinds of blocks that it reads beside text and JSON; others are refused by name. Absent: none. */
+  readonly reads?: readonly RichBlock[];
   /** Continues a conversation. Throw Refusal before anything was done, OperationFailure after. */
   generate(call: ModelCall): Promise<Generated>;
   /** Tokens that a prompt has, tools included (MDL-GEN-008). */
@@ -77,7 +94,19 @@ export interface ModelDefinition {
   close?(): Promise<void>;
 }
 
-/** Defines a model. */
+/**
+ * Defines a model.
+ *
+ * @example
+ * defineModel({
+ *   name: "shout", version: "1.0.0", model: "shout-1", weightsVersion: "1", contextTokens: 4096,
+ *   async generate({ prompt }) {
+ *     const text = textOf(...).toUpperCase();
+ *     return { choices: [{ items: [assistantMessage(text)], finishReason: FinishReason.STOP }], usage: { ... } };
+ *   },
+ *   async countTokens(prompt) { ... },
+ * })
+ */
 export function defineModel(definition: ModelDefinition): ModelDefinition {
   return definition;
 }

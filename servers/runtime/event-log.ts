@@ -10,9 +10,9 @@ export const keptEventBytes = 1 << 20;
 /** Deltas that wait for one reader; a slower reader loses the oldest, the item itself still comes (ALL-EVT-007). */
 const pendingDeltas = 256;
 /** Longest silence of a stream; the contract allows 15 s (ALL-ALIVE-002). */
-const heartbeatMs = 10_000;
+export const heartbeatMs = 10_000;
 /** A stream's first message comes within 1 s (ALL-ALIVE-001). */
-const firstMessageMs = 700;
+export const firstMessageMs = 700;
 
 interface Reader<E> {
   deltas: E[];

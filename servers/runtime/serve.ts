@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.js";
-import { createHealth, openPort, type Port, type PortOptions, reflectionRoutes } from "./port/index.js";
+import { createHealth, openPort, type PortOptions, reflectionRoutes } from "./port/index.js";
 import type { Runtime } from "./runtime.js";
 import type { HeldService } from "./server.js";
 
@@ -72,7 +72,8 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
         runtime.clock,
         how.drainTimeoutMs ?? options.drainTimeoutMs ?? defaultDrainTimeoutMs,
       );
-      await endPort(port);
+      health.close();
+      await port.close({ graceMs: callGraceMs });
     })();
     return closing;
   };
@@ -87,8 +88,4 @@ async function drain(services: readonly HeldService[], clock: Clock, timeoutMs: 
     await new Promise<void>((resolve) => clock.setTimer(Math.min(100, until - clock.now()), resolve));
   }
   await Promise.all(services.map((service) => service.drain()));
-}
-
-async function endPort(port: Port): Promise<void> {
-  await port.close({ graceMs: callGraceMs });
 }

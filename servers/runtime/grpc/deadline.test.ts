@@ -39,7 +39,7 @@ describe("startDeadline", () => {
     startDeadline(100 * days, onDeadline);
     vi.advanceTimersByTime(99 * days);
     expect(onDeadline).not.toHaveBeenCalled();
-    vi.advanceTimersByTime(days);
+    vi.advanceTimersByTime(days + 1_000);
     expect(onDeadline).toHaveBeenCalledTimes(1);
   });
 

@@ -31,6 +31,13 @@ export function parseGrpcTimeout(value: string | undefined): number | undefined 
   return Number(match[1]) * unit;
 }
 
+/**
+ * Node keeps a list per timer length, and the time-outs of calls all differ: rounding longer ones up, by at most
+ * 1.6 %, saves some microseconds a call. A client's own deadline is exact.
+ */
+const COARSE_FROM_MS = 1_000;
+const COARSE_STEP_MS = 16;
+
 /** A timer of any length; the process may end before it fires. */
 export interface DeadlineTimer {
   stop(): void;
@@ -48,10 +55,16 @@ export function startDeadline(milliseconds: number, onDeadline: () => void): Dea
         if (left > 1) arm(left);
         else onDeadline();
       },
-      Math.min(wait, LONGEST_TIMER_MS),
+      Math.min(coarse(wait), LONGEST_TIMER_MS),
     );
     timer.unref();
   };
   arm(milliseconds);
   return { stop: () => clearTimeout(timer) };
+}
+
+function coarse(milliseconds: number): number {
+  return milliseconds < COARSE_FROM_MS
+    ? milliseconds
+    : Math.ceil(milliseconds / COARSE_STEP_MS) * COARSE_STEP_MS;
 }

@@ -1,14 +1,16 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { BoundMethod, CallInit, CallServer } from "./call-init.js";
 import { parseGrpcTimeout } from "./deadline.js";
-import { type BoundMethod, type CallInit, type CallServer, GrpcCall } from "./grpc-call.js";
+import { GrpcCall } from "./grpc-call.js";
 import { createMessageCodec, type MessageCodec, type MessageFormat } from "./message-codec.js";
 import { HEADERS_ONLY } from "./respond-options.js";
 import type { ServiceRoute } from "./service-route.js";
 import { errorTrailers } from "./status.js";
 import { stopSender } from "./stop-sender.js";
 
+/** What {@link createGrpcHandler} serves, and within which limits. */
 export interface GrpcHandlerOptions {
   readonly routes: readonly ServiceRoute[];
   /** The largest request message, in bytes, also when unpacked. Larger ones end their call with RESOURCE_EXHAUSTED. */
@@ -55,7 +57,6 @@ export function createGrpcHandler(options: GrpcHandlerOptions): GrpcHandler {
     maxReceiveBytes: options.maxReceiveBytes,
     maxSendBytes: options.maxSendBytes,
     onInternalError: options.onInternalError ?? (() => {}),
-    onClose: (call) => open.delete(call),
   };
   const { shutdownSignal } = options;
   shutdownSignal?.addEventListener("abort", () => {
@@ -80,10 +81,10 @@ export function createGrpcHandler(options: GrpcHandlerOptions): GrpcHandler {
     try {
       const bound = findMethod(methods, headers[":path"] ?? "");
       const init = readHeaders(headers, { format, responseHeaders, compress: options.compress === true });
-      const call = new GrpcCall(server, bound, stream, init);
+      const call = new GrpcCall(server, bound, { stream, init });
       open.add(call);
       if (shutdownSignal?.aborted === true) call.warn(shutdownSignal.reason);
-      call.start();
+      call.start(() => open.delete(call));
     } catch (error) {
       if (!(error instanceof ConnectError)) throw error;
       refuse(stream, {

@@ -1,6 +1,7 @@
 // The gRPC handler as a plain grpc-js client sees it.
 import { once } from "node:events";
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { connect } from "node:http2";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { StringValueSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { compressionAlgorithms, Metadata, status } from "@grpc/grpc-js";
@@ -13,6 +14,7 @@ import {
 } from "../../../test/transport/gen/transport/probe/v1/probe_pb.js";
 import { ProbeClient } from "../../../test/transport/probe-client.js";
 import { openPort, type PortOptions } from "../port/index.js";
+import { joinFrame } from "./frame-reader.js";
 import { serviceRoute } from "./service-route.js";
 
 const cleanups: (() => Promise<void> | void)[] = [];
@@ -333,5 +335,37 @@ describe("limits (field-case-62)", () => {
     expect((await client.unary({ data: new Uint8Array(3 * MIB) })).answer?.number).toBe(3 * MIB);
     const { error } = await client.unary({ data: new Uint8Array(64 * MIB) });
     expect(error?.code).toBe(status.RESOURCE_EXHAUSTED);
+  });
+});
+
+describe("compressed answers", () => {
+  const text = "compressible ".repeat(20_000);
+
+  it.each([1_000, text.length])("come where they are asked for and taken (%d characters)", async (length) => {
+    const client = await serve({ unary: () => ({ text: text.slice(0, length) }) }, { compress: true });
+    expect((await client.unary({})).answer?.text).toBe(text.slice(0, length));
+  });
+
+  it("are flagged, and only those that are compressed", async () => {
+    const routes = [serviceRoute(ProbeService, { unary: (request) => request })];
+    const port = await openPort({ routes, host: "127.0.0.1", port: 0, compress: true });
+    cleanups.push(() => port.close({ graceMs: 0 }));
+    const session = connect(port.url);
+    cleanups.push(() => session.destroy());
+    const flagOf = async (sent: string, headers: Record<string, string>): Promise<number | undefined> => {
+      const stream = session.request({
+        ":method": "POST",
+        ":path": "/transport.probe.v1.ProbeService/Unary",
+        "content-type": "application/grpc",
+        ...headers,
+      });
+      stream.end(joinFrame(toBinary(ProbeSchema, create(ProbeSchema, { text: sent })), false));
+      const [chunk] = (await once(stream, "data")) as [Buffer];
+      return chunk[0];
+    };
+    const gzip = { "grpc-accept-encoding": "deflate, gzip" };
+    expect(await flagOf(text, gzip)).toBe(1);
+    expect(await flagOf("short", gzip)).toBe(0);
+    expect(await flagOf(text, {})).toBe(0);
   });
 });

@@ -3,15 +3,18 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip, connectNodeAdapter } from "@connectrpc/connect-node";
+import { COMPRESS_FROM_BYTES } from "../grpc/gzip.js";
 import type { ServiceRoute } from "../grpc/service-route.js";
 import { createOpenCalls } from "./open-calls.js";
 import { LARGEST_MESSAGE_BYTES } from "./port-options.js";
 
+/** What {@link createConnectHandler} serves, and within which limits (bytes). */
 export interface ConnectHandlerOptions {
   readonly routes: readonly ServiceRoute[];
   readonly maxReceiveBytes: number;
   readonly maxSendBytes: number;
   readonly registry?: Registry;
+  readonly compress: boolean;
   readonly onInternalError: (method: DescMethod, error: unknown) => void;
   readonly shutdownSignal?: AbortSignal;
 }
@@ -34,9 +37,9 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     grpc: false,
     readMaxBytes: options.maxReceiveBytes,
     writeMaxBytes: options.maxSendBytes,
-    // Requests may be compressed. Answers are not: no answer reaches the least size for it.
+    // For requests. Answers reach the least size for compression only where it is asked for.
     acceptCompression: [compressionGzip, compressionBrotli],
-    compressMinBytes: LARGEST_MESSAGE_BYTES,
+    compressMinBytes: options.compress ? COMPRESS_FROM_BYTES : LARGEST_MESSAGE_BYTES,
     interceptors: [calls.interceptor],
     ...(registry === undefined ? {} : { jsonOptions: { registry } }),
     ...(shutdownSignal === undefined ? {} : { shutdownSignal }),

@@ -8,6 +8,7 @@ export interface ConnectionSet {
   destroyAll(): void;
 }
 
+/** An empty set; connections leave it when they close. */
 export function createConnectionSet(): ConnectionSet {
   const sockets = new Set<Socket>();
   let waiters: (() => void)[] = [];

@@ -16,6 +16,7 @@ import { keepAlive } from "./keepalive.js";
 import type { PortKeepalive } from "./port-options.js";
 import type { WebGuard } from "./web-guard.js";
 
+/** The handlers behind a port, and how its connections are kept. */
 export interface HttpServersOptions {
   readonly grpc: GrpcHandler;
   readonly connect: ConnectHandler;
@@ -49,9 +50,13 @@ const SESSION_MEMORY_MB = 1024;
 
 const CONCURRENT_STREAMS = 1000;
 
+/** A client may take this long to name its call. It may then send for as long as it likes, as over HTTP/2. */
+const HTTP1_HEADERS_MS = 60_000;
+
 /** Longer than the 60 s of common proxies, which otherwise send a call into a connection that is closing. */
 const HTTP1_KEEP_ALIVE_MS = 75_000;
 
+/** Makes the HTTP/1.1 and HTTP/2 servers of a port and splits their requests between the handlers. */
 export function createHttpServers(options: HttpServersOptions): HttpServers {
   const { grpc, connect, guard } = options;
   const sessions = new Set<ServerHttp2Session>();
@@ -85,7 +90,12 @@ export function createHttpServers(options: HttpServersOptions): HttpServers {
     connect(request, response);
   }
 
-  const http1 = createHttp1Server({ keepAliveTimeout: HTTP1_KEEP_ALIVE_MS }, (request, response) => {
+  const timeouts = {
+    headersTimeout: HTTP1_HEADERS_MS,
+    requestTimeout: 0,
+    keepAliveTimeout: HTTP1_KEEP_ALIVE_MS,
+  };
+  const http1 = createHttp1Server(timeouts, (request, response) => {
     guardHttp1Call(request, response);
     if (draining) response.shouldKeepAlive = false;
     response.once("finish", () => {

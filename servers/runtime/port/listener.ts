@@ -8,6 +8,7 @@ export interface ProtocolTargets {
   http2(socket: Socket): void;
 }
 
+/** A socket that is being listened on. */
 export interface Listener {
   readonly address: AddressInfo;
   /** Takes no more connections and ends those whose protocol is not known yet. */

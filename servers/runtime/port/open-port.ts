@@ -47,6 +47,7 @@ export async function openPort(options: PortOptions): Promise<Port> {
     maxReceiveBytes: options.maxReceiveBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
     maxSendBytes: options.maxSendBytes ?? LARGEST_MESSAGE_BYTES,
     onInternalError: options.onInternalError ?? (() => {}),
+    compress: options.compress ?? false,
     ...(options.registry === undefined ? {} : { registry: options.registry }),
     ...(options.shutdownSignal === undefined ? {} : { shutdownSignal: options.shutdownSignal }),
   };

@@ -16,6 +16,7 @@ export interface PortKeepalive {
   readonly timeoutMs: number;
 }
 
+/** What a port serves, where, and for whom. */
 export interface PortOptions {
   readonly routes: readonly ServiceRoute[];
   /** The address or name to listen on. */
@@ -28,6 +29,8 @@ export interface PortOptions {
   readonly maxReceiveBytes?: number;
   /** The largest answer message in bytes, for every protocol. Default: none but protobuf's own (4 GiB). */
   readonly maxSendBytes?: number;
+  /** Compress answers for clients that take it. Default false: on a local network it costs more than it saves. */
+  readonly compress?: boolean;
   /** For gRPC; connect-node has its own. */
   readonly codec?: MessageCodec;
   /** Types that `google.protobuf.Any` may hold in JSON. */

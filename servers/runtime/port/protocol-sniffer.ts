@@ -6,6 +6,7 @@ const SILENCE_MS = 10_000;
 /** The start of HTTP/2's preface, `PRI * HTTP/2.0`. No HTTP/1.1 method begins so. */
 const PREFACE = Buffer.from("PRI");
 
+/** Sorts plaintext connections by protocol. */
 export interface ProtocolSniffer {
   /** Takes a fresh plaintext connection and hands it on once its first bytes tell the protocol. */
   accept(socket: Socket): void;

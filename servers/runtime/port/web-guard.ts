@@ -18,6 +18,7 @@ export type WebVerdict =
   | { readonly kind: "preflight"; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: "serve"; readonly headers: Readonly<Record<string, string>> };
 
+/** Decides which requests of web pages may reach a handler. */
 export interface WebGuard {
   /** Judges an HTTP/1.1 request, or an HTTP/2 request that is not gRPC's. */
   judge(request: WebRequest): WebVerdict;

@@ -86,14 +86,17 @@ function* tagMarkers(text: string): Generator<AnswerMarker> {
   }
 }
 
-// "answer is", "answer to the question is", "answer (in dollars):", "answer in dollars =". No digit may stand
-// between the word and its verb, so that "the answer to part 1 is 24" marks nothing.
-const COLON = /^(?:\s*\([^()\n\d]{0,30}\)|\s+(?:in|to|for)\b[\p{L} ]{1,40})?["”]?\s*[:=]/u;
+// "answer:", "answer (in dollars):"; at the start of a line also "answer in dollars:".
+const COLON = /^(?:\s*\([^()\n\d]{0,30}\))?["”]?\s*[:=]\s*/u;
+const UNIT_AND_COLON = /^\s+(?:in|to|for)\b[\p{L} ]{1,40}[:=]\s*/u;
+const LINE_START = /^[\s"“*-]*(?:(?:the|my|our|so|correct)\s+)*$/iu;
+// "answer is", "answer to the question is". No digit may stand between the word and its verb, so that "the
+// answer to part 1 is 24" marks nothing.
 const VERB =
-  /^[^.:=?!\n\d]{0,60}?\b(?:is|are|was|would be|will be|must be|should be|equals|comes to|becomes)\b\s*[:=]?/u;
+  /^[^.:=?!\n\d]{0,60}?\b(?:is|are|was|would be|will be|must be|should be|equals|comes to|becomes)\b\s*[:=]?\s*/u;
 
 function* proseMarkers(text: string): Generator<AnswerMarker> {
-  for (const match of text.matchAll(/\b(final\s{1,3})?ans(?:wers?)?\b/giu)) {
+  for (const match of text.matchAll(/\b(final[\s_]{1,3})?ans(?:wers?)?\b/giu)) {
     const before =
       text
         .slice(Math.max(0, match.index - MAX_PHRASE), match.index)
@@ -102,7 +105,7 @@ function* proseMarkers(text: string): Generator<AnswerMarker> {
     const after = match.index + match[0].length;
     const tail = text.slice(after, after + 2 * MAX_PHRASE);
     const line = tail.split("\n", 1)[0] ?? "";
-    const colon = COLON.exec(line);
+    const colon = COLON.exec(line) ?? (LINE_START.test(before) ? UNIT_AND_COLON.exec(line) : null);
     const link = colon ?? VERB.exec(line);
     if (
       HYPOTHETICAL.test(before) ||
@@ -110,20 +113,26 @@ function* proseMarkers(text: string): Generator<AnswerMarker> {
     ) {
       continue;
     }
-    const rest = line.slice(link?.[0].length ?? 0);
+    const isJson = /^["”]/u.test(colon?.[0] ?? "");
+    const rest = ownValue(line.slice(link?.[0].length ?? 0), isJson);
     const strength = match[1] === undefined ? 3 : 2;
     if (/[\p{L}\p{N}\\]/u.test(rest)) {
       const skip = match[0].length + (link?.[0].length ?? 0);
       yield marker(match, { strength, form: colon === null ? "prose" : "heading", phrase: rest, skip });
       continue;
     }
-    // The answer stands on the next line that is not empty.
-    const next = /\n\s*([^\n]+)/u.exec(tail);
+    // The answer stands on the next line that is not empty; "- 72" there may be an item or a negative number.
+    const next = isJson ? null : /\n\s*((?![-–+*•]\s)[^\n]+)/u.exec(tail);
     if (next?.[1] !== undefined) {
       const skip = match[0].length + next.index + next[0].length - next[1].length;
       yield marker(match, { strength, form: "heading", phrase: next[1], skip });
     }
   }
+}
+
+/** What belongs to a marker on its own line: all of it, or the value of a JSON key such as `"answer": 72`. */
+function ownValue(line: string, isJson: boolean): string {
+  return isJson ? (/^\s*(?:"(?:[^"\\]|\\.)*"|[^,}\]]*)/u.exec(line)?.[0] ?? "") : line;
 }
 
 interface Found {

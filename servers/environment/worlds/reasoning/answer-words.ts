@@ -24,7 +24,7 @@ export const SPELLED_OUT_BEFORE =
 
 /** "72 plus one", "3 and three quarters": arithmetic in words after a number, which is not read. */
 export const SPELLED_OUT_AFTER = new RegExp(
-  String.raw`\b(?:plus|minus|divided by|multiplied by|(?:times|and|point) ${SMALL}|and (?:a|an|\p{L}+ty))\b|^\s*(?:squared|cubed|half|halves)\b`,
+  String.raw`\b(?:plus|minus|divided by|multiplied by|(?:times|and|point) ${SMALL}|and (?:a|an|\p{L}+ty))\b|^\s*(?:squared|cubed|half|halves|(?:third|fourth|fifth|sixth|eighth|tenth|hundredth|thousandth)s?)\b`,
   "iu",
 );
 
@@ -42,7 +42,7 @@ export const RETRACTION =
 
 /** "if the answer is 72", "one might think the answer is 72": said about an answer, not as one. */
 export const HYPOTHETICAL =
-  /\b(?:if|whether|suppose|assuming|assume|unless|pretend|(?:might|could|would|may) (?:think|say|guess|believe)|n['’]t (?:think|believe)|not (?:think|believe|sure)|doubt)\b[^.!?]*$/iu;
+  /(?:\b(?:if|whether|suppose|assuming|assume|unless|pretend|(?:might|could|would|may) (?:think|say|guess|believe)|not (?:think|believe|sure)|doubt)\b|n['’]t (?:think|believe)\b)[^.!?]*$/iu;
 
 /** Words for the grading itself: a message about them is not an answer to a task. */
 export const GRADING = /\b(?:reward|score|grade|grader|rubric|verdict|instructions?)\b/iu;

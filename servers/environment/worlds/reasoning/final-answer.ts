@@ -8,6 +8,9 @@ import { equals, negate } from "./rational.js";
 import { quotedSpans, readTextPhrase } from "./text-phrase.js";
 import { readUnmarked } from "./unmarked-answer.js";
 
+/** Characters at the end of a message that are read, so that no message costs more than a moment. */
+const MAX_READ = 100_000;
+
 /** Most characters of a last line that are looked at; a longer one is no number alone. */
 const MAX_LINE = 300;
 
@@ -18,7 +21,7 @@ export type AnswerKind = "number" | "text";
  * Reads the final answer of a message as people write it. One rule holds throughout: a message has at most
  * one final answer, found without knowing the right one; a message that offers several has none.
  *
- * 1. Thinking (`<think>...</think>`) is not part of the message.
+ * 1. Thinking (`<think>...</think>`) is not part of the message; of the rest the last 100,000 characters are.
  * 2. The strongest marker decides ({@link findMarkers}): `####`, `\boxed{}` and `<answer>` before "final
  *    answer", before "the answer is" and "Answer:". What stands before it is workings.
  * 3. All markers of that strength must give the same answer; two different ones are none.
@@ -41,7 +44,7 @@ export function readFinalAnswer(message: string, expects?: AnswerKind): FinalAns
   if (spoken === undefined) {
     return unreadable("no_answer", "the message ends inside its thinking");
   }
-  const text = stripMarkdown(spoken).trim();
+  const text = stripMarkdown(spoken.slice(-MAX_READ)).trim();
   if (text === "") {
     return unreadable("no_answer", "the message holds no words or numbers");
   }
@@ -69,7 +72,7 @@ interface Candidate extends AnswerMarker {
 
 function decide(text: string, kind: AnswerKind): FinalAnswer {
   const candidates = candidatesIn(text, kind);
-  const strongest = Math.min(...candidates.map((candidate) => candidate.strength));
+  const strongest = candidates.reduce((least, { strength }) => Math.min(least, strength), Infinity);
   const deciding = candidates.filter((candidate) => candidate.strength === strongest);
   const last = deciding.at(-1);
   if (last === undefined) {

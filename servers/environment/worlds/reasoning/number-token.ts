@@ -25,7 +25,7 @@ const FRACTION = new RegExp(`(${WHOLE})${SLASH}(${WHOLE})`, "y");
 const VULGAR = /(\d+)?\s?([¼-¾⅐-⅒⅓-⅞])/y;
 const DECIMAL = new RegExp(`(${WHOLE})?(?:\\.(\\d+))?`, "y");
 const EXPONENT =
-  /[eE]([+-]?\d+)(?!\w|\.\d)|\s?[x×*·]\s?10(?:\s?\^\s?\(?\s?([+-]?\d+)\s?\)?|([⁺⁻]?[⁰¹²³⁴-⁹]+))/y;
+  /[eE]([+-]?\d+)(?!\w|\.\d)|\s?[x×*·]\s?10(?:\s?\^\s?(?:\(([+-]?\d+)\)|([+-]?\d+))|([⁺⁻]?[⁰¹²³⁴-⁹]+))/y;
 
 const VULGAR_VALUES: Readonly<Record<string, readonly [bigint, bigint]>> = {
   "¼": [1n, 4n],
@@ -115,7 +115,7 @@ function scanDecimal(text: string, at: number): NumberToken {
   }
   const end = at + match[0].length;
   const power = matchAt(EXPONENT, text, end);
-  const exponent = Number(power?.[1] ?? power?.[2] ?? plainDigits(power?.[3] ?? "0"));
+  const exponent = Number(power?.[1] ?? power?.[2] ?? power?.[3] ?? plainDigits(power?.[4] ?? "0"));
   if (whole.length + decimals.length > MAX_DIGITS || Math.abs(exponent) > MAX_DIGITS) {
     return refuse("the number has too many digits");
   }

@@ -41,8 +41,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * A message without its Markdown: emphasis, code marks, quote marks and headings go, line ends become `\n`,
- * invisible characters vanish. Headings of the fourth level stay, for `####` marks an answer. Emphasis
+ * A message without its Markdown: emphasis, code fences, block quotes and headings go, lines that only open or
+ * close a formula too; line ends become `\n`, code marks become quotes, invisible characters vanish. Headings of the fourth level stay, for `####` marks an answer. Emphasis
  * between two characters of a word or number becomes a blank, so that `7**2` never turns into 72.
  */
 export function stripMarkdown(message: string): string {
@@ -50,6 +50,7 @@ export function stripMarkdown(message: string): string {
     .replace(/\r\n?|[\u2028\u2029]/g, "\n")
     .replace(/[\u200B-\u200D\u2060\uFEFF]/g, "")
     .replace(/^[ \t]{0,8}(?:```|~~~)[^\n]*$/gm, "")
+    .replace(/^[ \t]{0,8}(?:\$\$|\\[[\]])[ \t]{0,8}$/gm, "")
     .replace(/^[ \t]{0,8}(?:>[ \t]?)+/gm, "")
     .replace(/^[ \t]{0,8}(?:#{1,3}|#{5,6})[ \t]+/gm, "")
     .replace(/`([^`\n]{1,300})`/g, '"$1"')
@@ -73,7 +74,9 @@ export function stripLatex(phrase: string): string {
       .replace(WRAPPER, " $1 ")
       .replace(/\\[dt]?frac\s*(\d)\s*(\d)(?!\d)/g, " $1/$2 ")
       .replace(/\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}/g, (_, over: string, under: string) =>
-        /^\s*\d+\s*$/.test(over + under) ? ` ${over.trim()}/${under.trim()} ` : ` (${over})/(${under}) `,
+        /^\s*-?\d+\s*$/.test(over) && /^\s*\d+\s*$/.test(under)
+          ? ` ${over.trim()}/${under.trim()} `
+          : ` (${over})/(${under}) `,
       ),
   );
   text = text

@@ -1,7 +1,7 @@
 import { type TextAnswer, type UnreadableAnswer, unreadable } from "./answer-reading.js";
 import { DENIAL } from "./answer-words.js";
-import type { PhraseStyle } from "./number-phrase.js";
 import { stripLatex } from "./plain-text.js";
+import type { PhraseStyle } from "./quantity.js";
 
 /** Most words of a text answer on a line without marker. */
 const MAX_BARE_WORDS = 8;

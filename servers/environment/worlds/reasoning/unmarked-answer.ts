@@ -9,7 +9,7 @@ const MAX_STATEMENT_WORDS = 20;
 
 /** A verb that states the number after it: "Natalia sold 72 clips". */
 const STATES =
-  /(?:^|\b(?:is|are|was|were|be|equals?|makes?|made|has|have|had|gets?|got|sells?|sold|earns?|earned|needs?|needed|costs?|spends?|spent|pays?|paid|takes?|took|saves?|saved|eats?|ate|uses?|used|buys?|bought|gives?|gave|receives?|received|drives?|drove|walks?|walked|runs?|ran|reads?|weighs?|weighed|collects?|collected|totals?|leaves|left|remain))(?:\s+(?:a total of|exactly|only|about|approximately|now|just))*$/iu;
+  /(?:^|it['’]s|\b(?:is|are|was|were|be|equals?|makes?|made|has|have|had|gets?|got|sells?|sold|earns?|earned|needs?|needed|costs?|spends?|spent|pays?|paid|takes?|took|saves?|saved|eats?|ate|uses?|used|buys?|bought|gives?|gave|receives?|received|drives?|drove|walks?|walked|runs?|ran|reads?|weighs?|weighed|collects?|collected|totals?|occurs|appears|leaves|left|remain))(?:\s+(?:a total of|exactly|only|about|approximately|now|just))*$/iu;
 
 /**
  * Reads the answer of a text that marks none: its last line when that is nothing but the answer, or the whole
@@ -39,13 +39,16 @@ export function readUnmarked(text: string, kind: "number" | "text"): FinalAnswer
   if (!/\d/.test(text)) {
     return unreadable("no_answer", "no answer is given: there is neither a marker nor a number");
   }
-  return only && reading?.kind === "unreadable" && reading.code !== "not_a_number"
+  return only &&
+    reading?.kind === "unreadable" &&
+    reading.code !== "not_a_number" &&
+    reading.code !== "only_workings"
     ? reading
     : unreadable("only_workings", "no number is stated as the final answer; numbers on the way do not count");
 }
 
 function readText(line: string, only: boolean): FinalAnswer {
-  const quoted = quotedSpans(line);
+  const quoted = quotedSpans(line.slice(0, MAX_LINE));
   const style = only && quoted.size > 0 && isStatement(line.replace(/["“”]/gu, "")) ? "stated" : "bare";
   return line.length > MAX_LINE
     ? unreadable("no_answer", "no answer is given: there is no marker, and the last line is long")
@@ -55,6 +58,7 @@ function readText(line: string, only: boolean): FinalAnswer {
 /** One plain sentence about the task: no brackets, lists or questions, and nothing about the grading. */
 function isStatement(line: string): boolean {
   return (
+    line.length <= MAX_LINE &&
     /^[\p{L}\p{N}$€£¥₹¢%.,'’\s/−-]+!?$/u.test(line) &&
     !/[.!]\s/u.test(line) &&
     line.split(/\s+/u).length <= MAX_STATEMENT_WORDS &&

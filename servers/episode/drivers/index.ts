@@ -1,0 +1,7 @@
+import type { DriverDefinition } from "../define-driver.js";
+import { singleAgentTurn } from "./single-agent-turn.js";
+
+/** Our drivers, by the name that a configuration gives them. */
+export const drivers: Readonly<Record<string, DriverDefinition>> = {
+  single_agent_turn: singleAgentTurn,
+};

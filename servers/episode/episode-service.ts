@@ -1,0 +1,112 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  AckRequestSchema,
+  AckResponseSchema,
+  AttachRequestSchema,
+  AttachResponseSchema,
+  type EpisodeEvent,
+  EpisodeEventSchema,
+  EpisodeService,
+  EpisodeServiceDescribeResponseSchema,
+  GapSchema,
+  ReadTrajectoryRequestSchema,
+  RunRequestSchema,
+  RunResponseSchema,
+  StopRequestSchema,
+  StopResponseSchema,
+} from "../../gen/index.js";
+import { serviceInfo } from "../runtime/describe.js";
+import type { Dial } from "../runtime/dial.js";
+import { followEvents } from "../runtime/follow.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type { HeldService } from "../runtime/server.js";
+import { route, tellDelivery } from "../runtime/service.js";
+import { validate, warmUp } from "../runtime/validate.js";
+import type { DriverDefinition } from "./define-driver.js";
+import { Episodes } from "./episodes.js";
+import { type Bindings, createPeers } from "./peers.js";
+import { defaultPhaseTimeouts, describeTimeouts, type PhaseTimeouts } from "./timeouts.js";
+
+const heartbeat = () => create(EpisodeEventSchema, { event: { case: "heartbeat", value: {} } });
+const gap = (untilSequence: bigint) =>
+  create(EpisodeEventSchema, { event: { case: "gap", value: create(GapSchema, { untilSequence }) } });
+
+/** What an episode service is made of. */
+export interface EpisodeServiceOptions {
+  readonly runtime: Runtime;
+  /** Drivers that Run may name, the default first. */
+  readonly drivers: readonly DriverDefinition[];
+  readonly bindings: Bindings;
+  readonly dial: Dial;
+  /** Bounds of phases where Run asks for none. */
+  readonly timeouts?: Partial<PhaseTimeouts>;
+  readonly version: string;
+}
+
+/** EpisodeService over drivers. A cap without a bound on the wait for it is refused at start (EPI-E4-004). */
+export function episodeService(options: EpisodeServiceOptions): HeldService {
+  const { runtime, drivers, bindings } = options;
+  const timeouts = { ...defaultPhaseTimeouts, ...options.timeouts };
+  const peers = createPeers(bindings, options.dial, runtime.clock);
+  const episodes = new Episodes({
+    runtime,
+    pool: { drivers, peers, sandboxes: bindings.sandboxes },
+    timeouts,
+  });
+  warmUp([RunRequestSchema]);
+
+  function events(
+    record: Parameters<Episodes["reads"]>[0],
+    call: { readonly signal: AbortSignal },
+    after: bigint,
+  ) {
+    return followEvents<EpisodeEvent>(
+      { events: record.events },
+      { runtime, call, afterSequence: after, heartbeat, gap, onLeave: episodes.reads(record) },
+    );
+  }
+
+  const routed = route(runtime, EpisodeService, {
+    describe: () =>
+      create(EpisodeServiceDescribeResponseSchema, {
+        service: serviceInfo(runtime, { name: "touchstone-episode", version: options.version, features: [] }),
+        drivers: drivers.map(({ name }) => name),
+        bindings: {
+          environments: [...peers.environments.keys()],
+          agents: [...peers.agents.keys()],
+          models: [...peers.models.keys()],
+          sandboxes: [...bindings.sandboxes],
+        },
+        defaultTimeouts: describeTimeouts(timeouts),
+      }),
+    async *run(request, call) {
+      validate(RunRequestSchema, request);
+      const { record, delivery } = episodes.run(request);
+      tellDelivery(call, delivery);
+      for await (const event of events(record, call, request.afterSequence)) {
+        yield create(RunResponseSchema, { event });
+      }
+    },
+    async *attach(request, call) {
+      validate(AttachRequestSchema, request);
+      const record = episodes.known(request.episodeId);
+      for await (const event of events(record, call, request.afterSequence)) {
+        yield create(AttachResponseSchema, { event });
+      }
+    },
+    stop(request) {
+      validate(StopRequestSchema, request);
+      const alreadyStopped = episodes.stop(request.episodeId, request.mode, request.reason);
+      return create(StopResponseSchema, { alreadyStopped });
+    },
+    async *readTrajectory(request) {
+      validate(ReadTrajectoryRequestSchema, request);
+      yield* episodes.known(request.episodeId).trajectory.after(request.afterSequence);
+    },
+    ack(request) {
+      validate(AckRequestSchema, request);
+      return create(AckResponseSchema, { alreadyAcked: episodes.ack(request.episodeId) });
+    },
+  });
+  return { routes: [routed], live: () => episodes.live, drain: () => episodes.drain() };
+}

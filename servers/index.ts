@@ -1,0 +1,63 @@
+/** What authors of environments, agents, models and drivers write with, and how their servers are run. */
+
+export { type AgentServiceOptions, agentService } from "./agent/agent-service.js";
+export {
+  type AgentDefinition,
+  defineAgent,
+  type ModelAsk,
+  type ToolCalled,
+  type Turn,
+  type TurnEnd,
+} from "./agent/define-agent.js";
+export {
+  defineEnvironment,
+  type EnvironmentDefinition,
+  type Measured,
+  type RewardSpec,
+  type Start,
+  type Started,
+  type StepInput,
+  type StepResult,
+  type Work,
+} from "./environment/define-environment.js";
+export { environmentService } from "./environment/environment-service.js";
+export { BadTask, type TaskSource } from "./environment/task-source.js";
+export {
+  type ToolAnswer,
+  type ToolContext,
+  type ToolDefinition,
+  ToolError,
+  tool,
+} from "./environment/tool.js";
+export {
+  type DriverDefinition,
+  defineDriver,
+  type Episode,
+  type OpenAgent,
+} from "./episode/define-driver.js";
+export { type EpisodeServiceOptions, episodeService } from "./episode/episode-service.js";
+export {
+  defineModel,
+  type Generated,
+  type ModelCall,
+  type ModelDefinition,
+  type Piece,
+} from "./model/define-model.js";
+export { modelService } from "./model/model-service.js";
+export { type Clock, systemClock } from "./runtime/clock.js";
+export { Channels, type Dial } from "./runtime/dial.js";
+export { type FailureInit, OperationFailure } from "./runtime/failure.js";
+export {
+  assistantMessage,
+  chatMessage,
+  lastAnswer,
+  textBlock,
+  textOf,
+  toolResult,
+  userMessage,
+} from "./runtime/items.js";
+export { defaultLimits, type Limits } from "./runtime/limits.js";
+export { createLogger, type Logger } from "./runtime/log.js";
+export { Refusal, type RefusalOptions } from "./runtime/refusal.js";
+export { createRuntime, type Runtime } from "./runtime/runtime.js";
+export { type RunningServer, type ServeOptions, serve } from "./runtime/serve.js";

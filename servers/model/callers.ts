@@ -1,0 +1,33 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import { Refusal } from "../runtime/refusal.js";
+import type { Gateways, OpenGateway } from "./gateway.js";
+
+type WithHeaders = Pick<HandlerContext, "requestHeader">;
+
+/**
+ * The gateway whose key a call carries; undefined: it carries none and is the controller's. A key that is wrong or dead
+ * is refused CREDENTIALS (MDL-GATE-006, field-case-132).
+ */
+export function gatewayOf(call: WithHeaders, { sessions, keys }: Gateways): OpenGateway | undefined {
+  const header = call.requestHeader.get("authorization");
+  if (header === null) return undefined;
+  const key = /^Bearer +(\S+) *$/i.exec(header)?.[1];
+  const id = key === undefined ? undefined : keys.get(key);
+  const session = id === undefined ? undefined : sessions.known(id);
+  if (session === undefined || session.end !== undefined || session.failed || session.state === undefined) {
+    throw new Refusal(
+      "CREDENTIALS",
+      "the bearer token is no key of an open gateway: expected the api_key that OpenGateway answered, or no credential",
+    );
+  }
+  return session as OpenGateway;
+}
+
+/** Refuses a call that is the controller's only to the holder of a gateway's key (MDL-GATE-010). */
+export function controllerOnly(call: WithHeaders, gateways: Gateways): void {
+  if (gatewayOf(call, gateways) === undefined) return;
+  throw new Refusal(
+    "PERMISSION",
+    "a gateway's key opens Generate, StreamGenerate and CountTokens only; this call is the controller's",
+  );
+}

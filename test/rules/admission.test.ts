@@ -1,0 +1,90 @@
+import { expect, describe as group, it } from "vitest";
+import * as fixture from "./fixture.js";
+
+const { seed, step, close } = fixture;
+
+group("R12: admission", () => {
+  it("refuses beyond capacity where there is no queue, records nothing, and lets held sessions go on", async () => {
+    await using f = await fixture.startFixture({ maxSessions: 1 });
+    await f.client.unary(seed, fixture.seedRequest("a"));
+    const full = await f.client.unary(seed, fixture.seedRequest("b"));
+    expect(full.error).toMatchObject({
+      code: "RESOURCE_EXHAUSTED",
+      reason: "CAPACITY",
+      metadata: { limit: "1" },
+    });
+    expect(full.error?.retryAfterMs).toBeGreaterThan(0);
+    expect((await f.client.unary(seed, fixture.seedRequest("a"))).delivery).toBe("replayed");
+    expect((await f.client.unary(step, fixture.stepRequest(0, "go", "a"))).error).toBeUndefined();
+    await f.client.unary(close, fixture.closeRequest("a"));
+    expect(
+      (await f.client.unary(seed, fixture.seedRequest("b", { split: "other content" }))).error,
+    ).toBeUndefined();
+  });
+
+  it("lets a call wait for a place, within the queue's bound and outside its own timeout", async () => {
+    await using f = await fixture.startFixture({ maxSessions: 1, queueTimeoutMs: 10_000 });
+    await f.client.unary(seed, fixture.seedRequest("a"));
+    const waiting = f.client.unary(seed, { ...fixture.seedRequest("b"), timeout: { seconds: 1n, nanos: 0 } });
+    const joining = f
+      .another()
+      .unary(seed, { ...fixture.seedRequest("b"), timeout: { seconds: 1n, nanos: 0 } });
+    await f.client.unary(fixture.describe, {});
+    f.clock.advance(9000);
+    await f.client.unary(close, fixture.closeRequest("a"));
+    expect((await waiting).error).toBeUndefined();
+    expect((await joining).message).toEqual((await waiting).message);
+  });
+
+  it("refuses after too long a wait; nothing was started (field-case-057)", async () => {
+    await using f = await fixture.startFixture({ maxSessions: 1, queueTimeoutMs: 500 });
+    await f.client.unary(seed, fixture.seedRequest("a"));
+    const waiting = f.client.unary(seed, fixture.seedRequest("b"));
+    await f.client.unary(fixture.describe, {});
+    f.clock.advance(500);
+    const refused = await waiting;
+    expect(refused.error).toMatchObject({
+      code: "RESOURCE_EXHAUSTED",
+      reason: "ADMISSION_TIMEOUT",
+      failure: undefined,
+    });
+    expect(refused.error?.retryAfterMs).toBeGreaterThan(0);
+    expect(f.controls.counts.seed).toBe(1);
+    expect((await f.client.unary(step, fixture.stepRequest(0, "go", "b"))).error?.reason).toBe(
+      "SESSION_UNKNOWN",
+    );
+  });
+
+  it("withdraws a queued call whose caller left", async () => {
+    await using f = await fixture.startFixture({ maxSessions: 1, queueTimeoutMs: 60_000 });
+    await f.client.unary(seed, fixture.seedRequest("a"));
+    const waiting = f.client.unary(seed, fixture.seedRequest("b"), {
+      onCall: (call) => void f.client.unary(fixture.describe, {}).then(() => call.cancel()),
+    });
+    expect((await waiting).error?.code).toBe("CANCELLED");
+    await f.client.unary(fixture.describe, {});
+    await f.client.unary(close, fixture.closeRequest("a"));
+    expect((await f.client.unary(step, fixture.stepRequest(0, "go", "b"))).error?.reason).toBe(
+      "SESSION_UNKNOWN",
+    );
+    expect(f.controls.counts.seed).toBe(1);
+    expect((await f.client.unary(seed, fixture.seedRequest("c"))).error).toBeUndefined();
+  });
+
+  it("ends a queued Seed at its Close, without its ever beginning", async () => {
+    await using f = await fixture.startFixture({ maxSessions: 1, queueTimeoutMs: 60_000 });
+    await f.client.unary(seed, fixture.seedRequest("a"));
+    const waiting = f.client.unary(seed, fixture.seedRequest("b"));
+    await f.client.unary(fixture.describe, {});
+    await f.client.unary(close, fixture.closeRequest("b"));
+    expect((await waiting).error?.reason).toBe("SESSION_CLOSED");
+    expect(f.controls.counts.seed).toBe(1);
+  });
+
+  it("frees the place of a Seed that failed", async () => {
+    await using f = await fixture.startFixture({ maxSessions: 1 });
+    f.controls.failNext = { at: "seed", error: new Error("boom") };
+    expect((await f.client.unary(seed, fixture.seedRequest("a"))).error?.reason).toBe("OPERATION_FAILED");
+    expect((await f.client.unary(seed, fixture.seedRequest("b"))).error).toBeUndefined();
+  });
+});
