@@ -1,39 +1,44 @@
 import type { Clock, Timer } from "../servers/runtime/clock.js";
 
-interface Pending {
+interface Alarm {
   readonly at: number;
   readonly callback: () => void;
 }
 
-/** Time that stands still until a test moves it. */
+/** A clock that a test moves. Time of day begins at the start of 2026. */
 export class ManualClock implements Clock {
   #now = 0;
-  readonly #timers = new Set<Pending>();
+  readonly #alarms = new Set<Alarm>();
 
   now(): number {
     return this.#now;
   }
 
   date(): Date {
-    return new Date(this.#now);
+    return new Date(Date.UTC(2026, 0, 1) + this.#now);
   }
 
   setTimer(ms: number, callback: () => void): Timer {
-    const pending = { at: this.#now + Math.max(0, ms), callback };
-    this.#timers.add(pending);
-    return { cancel: () => void this.#timers.delete(pending) };
+    const alarm = { at: this.#now + Math.max(0, ms), callback };
+    this.#alarms.add(alarm);
+    return { cancel: () => void this.#alarms.delete(alarm) };
   }
 
-  /** Moves time on; timers that are due go off in their order, each at its own moment. */
+  /** Timers that are set. */
+  get timers(): number {
+    return this.#alarms.size;
+  }
+
+  /** Moves on, setting off what falls due, in order; what that sets off in turn too. */
   advance(ms: number): void {
-    const until = this.#now + ms;
+    const end = this.#now + ms;
     for (;;) {
-      const [next] = [...this.#timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at);
+      const next = [...this.#alarms].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
       if (next === undefined) break;
-      this.#timers.delete(next);
-      this.#now = next.at;
+      this.#alarms.delete(next);
+      this.#now = Math.max(this.#now, next.at);
       next.callback();
     }
-    this.#now = until;
+    this.#now = end;
   }
 }

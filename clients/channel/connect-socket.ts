@@ -34,13 +34,17 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [/alert|ALPN/i, "the server refused the TLS handshake: it may want a client certificate, or lack HTTP/2"],
   [
-    /NGHTTP2|HTTP2|Protocol error|ECONNRESET|EPIPE|hang up|[Cc]losed/,
+    /NGHTTP2|HTTP2|Protocol error|ECONNRESET|EPIPE|hang up|closed|Failed to connect/i,
     "what answers there does not speak HTTP/2 in plain text: it may be an HTTP/1.1 server, or one that wants https://",
   ],
 ];
 
+/** OpenSSL tells where in its source it was; only what happened matters. */
+const OPENSSL = /^.*:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):.*$/s;
+
 /** What went wrong with a connection, and what to do about it. */
 export function explainConnectFailure(found: string): string {
-  const advice = ADVICE.find(([pattern]) => pattern.test(found))?.[1];
-  return advice === undefined ? `no connection: ${found}` : `no connection: ${found}; ${advice}`;
+  const what = found.replace(OPENSSL, "TLS: $1").trim();
+  const advice = ADVICE.find(([pattern]) => pattern.test(what))?.[1];
+  return advice === undefined ? `no connection: ${what}` : `no connection: ${what}; ${advice}`;
 }

@@ -21,6 +21,10 @@ import { encodeGrpcTimeout } from "./grpc-message.js";
 import type { PoolMember, PoolWaiter, StreamPool } from "./stream-pool.js";
 import type { TransportCall, TransportCaller } from "./transport.js";
 
+/** What grpc-js puts around the error of a connection. */
+const GRPC_JS_FRAME =
+  /^No connection established\. Last error: (?:Error: )?(.*?)(?: \(\d{4}-[^)]*\))?(?:\. Resolution note: .*)?$/s;
+
 type GrpcCall = ReturnType<grpc.Channel["createCall"]>;
 
 /** A grpc-js channel: one connection where all addresses of the name are one server. */
@@ -205,8 +209,7 @@ export class GrpcJsCall implements TransportCall, PoolWaiter<GrpcJsMember> {
     if (details === "Stream refused by server") return resetEnd(REFUSED_STREAM);
     // As long as no connection was picked, the peer of a call is the channel's own target.
     if (this.#call?.getPeer() === this.#member?.channel.getTarget()) {
-      const found = details.replace(/^No connection established\. Last error: (?:Error: )?/, "");
-      return unsentEnd(explainConnectFailure(found));
+      return unsentEnd(explainConnectFailure(details.replace(GRPC_JS_FRAME, "$1")));
     }
     return lostEnd(code, details === "Connection dropped" ? "the connection was lost" : details);
   }

@@ -190,8 +190,9 @@ export class Http2Connection implements PoolMember {
     this.#owner.ready(this);
   }
 
+  // A TLS socket under a session may tell its error and never close: what has an error is of no use any more.
   readonly #onError = (error: Error): void => {
-    this.#reason ||= describe(error);
+    this.#destroy(describe(error));
   };
 
   readonly #onClose = (): void => {
@@ -204,6 +205,7 @@ export class Http2Connection implements PoolMember {
     this.#reason ||= reason;
     this.#session?.destroy();
     this.#socket.destroy();
+    this.#leave();
   }
 
   #leave(): void {

@@ -30,16 +30,17 @@ import { fromMs, toMs } from "../runtime/duration.js";
 import { OperationFailure, toFailure } from "../runtime/failure.js";
 import type { AgentPart } from "./cast.js";
 import type { OpenAgent, TurnEnded } from "./define-driver.js";
-import type { EpisodeRun } from "./episode-run.js";
+import { type EpisodeRun, expecting } from "./episode-run.js";
 
 /** What is known of one agent's session. */
 interface AgentSessionRecord {
   readonly agentId: string;
   readonly part: AgentPart;
-  readonly client: AgentSessionClient;
+  /** For what follows Open; it takes the answers of the instance that opened the session only. */
+  client: AgentSessionClient;
   readonly sessionId: string;
   readonly gatewayId: string | undefined;
-  readonly model: ModelClient | undefined;
+  model: ModelClient | undefined;
   readonly items: Item[];
   readonly artifacts: Artifact[];
   readonly end: AgentEnd;
@@ -148,7 +149,7 @@ export class AgentTurns {
       }),
       release: async (signal) => {
         episode.renewals.stop(gatewayId);
-        const closed = await model.closeGateway({ gatewayId, episodeId }, { signal });
+        const closed = await (record.model ?? model).closeGateway({ gatewayId, episodeId }, { signal });
         record.gateway = closed;
         return closed.receipt;
       },
@@ -167,10 +168,14 @@ export class AgentTurns {
       },
       options,
     );
+    const { endpoint } = response;
+    const further =
+      endpoint === undefined ? model : (part.model?.client(episode.clientOptions, endpoint) ?? model);
+    record.model = further;
     episode.renewals.start(
       gatewayId,
       response.lease,
-      async () => (await model.keepAlive({ gatewayId })).lease,
+      async () => (await further.keepAlive({ gatewayId })).lease,
     );
     return response.accesses;
   }
@@ -182,7 +187,15 @@ export class AgentTurns {
   ): Promise<void> {
     const { episode } = this;
     const { request, episodeId, timeouts, described } = episode.parts;
-    const { client, sessionId, part, agentId } = record;
+    const { sessionId, part, agentId } = record;
+    let instance: string | undefined;
+    const opening = part.agent.client({
+      ...episode.clientOptions,
+      onInstance: (id) => {
+        instance = id;
+      },
+    });
+    let closing = opening;
     const { session, reference } = episode.environment;
     const budget = part.binding.budget ?? session?.limits?.agentBudget;
     const takesReference =
@@ -197,12 +210,12 @@ export class AgentTurns {
       }),
       release: async (signal) => {
         episode.renewals.stop(sessionId);
-        const closed = await client.close({ sessionId, episodeId }, { signal });
+        const closed = await closing.close({ sessionId, episodeId }, { signal });
         if (closed.usage !== undefined) record.end.usage = closed.usage;
         return closed.receipt;
       },
     });
-    const response = await client.open(
+    const response = await opening.open(
       {
         sessionId,
         ...(request.context === undefined ? {} : { context: request.context }),
@@ -220,6 +233,9 @@ export class AgentTurns {
       },
       options,
     );
+    const client = part.agent.client(expecting(episode.clientOptions, instance), response.endpoint);
+    record.client = client;
+    closing = part.agent.client(episode.clientOptions, response.endpoint);
     if (given !== undefined) this.referenceGiven = true;
     episode.unenforced.push(
       ...weaker(budget, response.budget).map((field) => `agent ${agentId}: budget.${field}`),

@@ -21,7 +21,7 @@ import {
 import { fromMs, toMs } from "../runtime/duration.js";
 import { OperationFailure } from "../runtime/failure.js";
 import { checkedReward } from "../runtime/reward.js";
-import type { EpisodeRun } from "./episode-run.js";
+import { type EpisodeRun, expecting } from "./episode-run.js";
 
 /** The environment's side of an episode: its session, what is handed in, what is measured. */
 export class EnvironmentTurns {
@@ -38,8 +38,14 @@ export class EnvironmentTurns {
     const { episode } = this;
     const { request, cast, described, timeouts, episodeId } = episode.parts;
     const sessionId = episode.newId("e");
-    const client = cast.environment.client(episode.clientOptions);
-    this.#client = client;
+    let instance: string | undefined;
+    const opening = cast.environment.client({
+      ...episode.clientOptions,
+      onInstance: (id) => {
+        instance = id;
+      },
+    });
+    let closing = opening;
     const wantReference = request.giveReference && episode.agents.someoneTakesReference();
     return await episode.phase(
       {
@@ -59,12 +65,12 @@ export class EnvironmentTurns {
           }),
           release: async (signal) => {
             episode.renewals.stop(sessionId);
-            const closed = await client.close({ sessionId, episodeId }, { signal });
+            const closed = await closing.close({ sessionId, episodeId }, { signal });
             this.receipt = closed;
             return closed.receipt;
           },
         });
-        const response = await client.seed(
+        const response = await opening.seed(
           {
             sessionId,
             ...(request.context === undefined ? {} : { context: request.context }),
@@ -90,6 +96,10 @@ export class EnvironmentTurns {
           });
         }
         this.session = session;
+        // What follows must meet the same instance: another one has lost the session (EPI-E6-011).
+        const client = cast.environment.client(expecting(episode.clientOptions, instance), session.endpoint);
+        this.#client = client;
+        closing = cast.environment.client(episode.clientOptions, session.endpoint);
         this.reference = response.reference;
         episode.renewals.start(
           sessionId,

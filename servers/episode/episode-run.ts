@@ -194,6 +194,11 @@ export interface Phase {
   readonly inEpisodeClock: boolean;
 }
 
+/** Options of a client that takes answers of one instance only; without a known one, of any. */
+export function expecting(options: ClientOptions, instance: string | undefined): ClientOptions {
+  return instance === undefined ? options : { ...options, expectInstance: instance };
+}
+
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });

@@ -42,6 +42,16 @@ export interface EpisodesOptions {
 const defaultOrphanGraceMs = 120_000;
 const scope = "episodes";
 
+/** What admission found out. */
+interface Admitted {
+  readonly cast: Cast;
+  /** What all say of themselves, or why somebody could not be asked. */
+  described: CastDescribed | unknown;
+  slot: Slot | undefined;
+  checkMs: number;
+  waitedMs: number;
+}
+
 /** One episode that this server knows. */
 export interface EpisodeRecord {
   readonly key: string;
@@ -92,12 +102,7 @@ export class Episodes {
     if (episodeId === undefined) throw invalidField("context.episode_id", "is required");
     const key = episodeKey(episodeId);
     const name = `run:${key}`;
-    let asked: {
-      readonly cast: Cast;
-      slot: Slot | undefined;
-      waitedMs: number;
-      described: CastDescribed | unknown;
-    };
+    let asked: Admitted;
     const fresh = this.#records.get(key) ?? this.#newRecord(key, request);
     const delivered = runtime.ledger.perform<EpisodeOutcome>({
       scope,
@@ -107,7 +112,8 @@ export class Episodes {
       admit: async (operation) => {
         if (runtime.draining)
           throw new Refusal("DRAINING", "this server takes nothing new; another replica may");
-        asked = { cast: cast(pool, request), slot: undefined, waitedMs: 0, described: undefined };
+        asked = { cast: cast(pool, request), slot: undefined, checkMs: 0, waitedMs: 0, described: undefined };
+        const began = runtime.clock.now();
         checkUnreleased(pool.peers, request.unreleased);
         this.#records.set(key, fresh);
         fresh.operation = operation;
@@ -115,6 +121,7 @@ export class Episodes {
           asked.described = await this.#describeAll(asked.cast);
           if (isDescribed(asked.described)) checkPairs(request, asked.described);
           const queued = runtime.clock.now();
+          asked.checkMs = queued - began;
           asked.slot = await this.#admission.enter(() => operation.withdrawn);
           asked.waitedMs = runtime.clock.now() - queued;
         } catch (refusal) {
@@ -140,6 +147,8 @@ export class Episodes {
     record.orphan = undefined;
     return () => {
       if (record.events.readers > 0 || record.operation?.outcome !== undefined) return;
+      // ALL-ADM-003: an episode that nobody waits for any more leaves the queue.
+      record.operation?.withdraw();
       record.orphan?.cancel();
       record.orphan = this.options.runtime.clock.setTimer(record.orphanGraceMs, () => {
         if (record.events.readers === 0)
@@ -218,7 +227,7 @@ export class Episodes {
   async #execute(
     record: EpisodeRecord,
     operation: Operation<EpisodeOutcome>,
-    asked: { readonly cast: Cast; readonly waitedMs: number; readonly described: CastDescribed | unknown },
+    asked: Admitted,
   ): Promise<Outcome<EpisodeOutcome>> {
     const { runtime } = this.options;
     const { request, events } = record;
@@ -249,6 +258,7 @@ export class Episodes {
         abandon: record.abandon.signal,
         finish: record.finish.signal,
       });
+      run.timings.check = asked.checkMs;
       score = { verdict: await run.run() };
     } catch (error) {
       const told = failureOf(error, { boundary: Boundary.EPISODE, lost: FailureKind.UNAVAILABLE });

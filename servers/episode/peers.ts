@@ -33,8 +33,8 @@ export interface Bindings {
 /** A bound server: its client and what it says of itself. */
 export interface Peer<C, D> {
   readonly name: string;
-  /** A client for one episode; its calls carry the episode's key. */
-  client(options: ClientOptions): C;
+  /** A client for one episode, where the server told another endpoint at that one (ALL-SCOPE-003). */
+  client(options: ClientOptions, endpoint?: PeerEndpoint): C;
   /** What it says of itself, asked again once the answer is old. */
   describe(options: ClientOptions): Promise<D>;
 }
@@ -45,6 +45,9 @@ export type ModelPeer = Peer<ModelClient, ModelServiceDescribeResponse>;
 
 /** Milliseconds for which what a server said of itself is taken to hold. */
 const describedMs = 5000;
+
+/** Milliseconds within which a server must say what it is. */
+const describeMs = 10_000;
 
 interface PeerParts<C, D> {
   readonly name: string;
@@ -58,8 +61,8 @@ interface PeerParts<C, D> {
 function peer<C, D>(parts: PeerParts<C, D>): Peer<C, D> {
   const { address, dial, clock, connect, ask } = parts;
   let described: { readonly at: number; readonly answer: Promise<D> } | undefined;
-  const client = (options: ClientOptions): C =>
-    connect(dial(address), {
+  const client = (options: ClientOptions, endpoint: PeerEndpoint = address): C =>
+    connect(dial(endpoint), {
       ...options,
       headers: {
         ...options.headers,
@@ -105,8 +108,12 @@ export function createPeers(bindings: Bindings, dial: Dial, clock: Clock): Peers
     );
   }
   return {
-    environments: all(bindings.environments, environmentClient, (client) => client.describe({})),
-    agents: all(bindings.agents, agentSessionClient, (client) => client.describe({})),
-    models: all(bindings.models, modelClient, (client) => client.describe({})),
+    environments: all(bindings.environments, environmentClient, (client) =>
+      client.describe({}, { timeoutMs: describeMs }),
+    ),
+    agents: all(bindings.agents, agentSessionClient, (client) =>
+      client.describe({}, { timeoutMs: describeMs }),
+    ),
+    models: all(bindings.models, modelClient, (client) => client.describe({}, { timeoutMs: describeMs })),
   };
 }

@@ -26,17 +26,14 @@ export async function admittedCall<A>(
   gateway?.state.running.add(running);
   try {
     const slot = await enter(context, running);
-    try {
-      return await run(running);
-    } finally {
-      // A model that goes on although its call has ended still takes its place.
-      void running.quiet.then(() => slot.release());
-    }
+    // A model that goes on although its call has ended still takes its place.
+    void running.over.then(() => slot.release());
+    return await run(running);
   } catch (error) {
     throw call.signal.aborted ? new ConnectError("the caller left", Code.Canceled) : error;
   } finally {
     running.end();
-    void running.quiet.then(() => gateway?.state.running.delete(running));
+    void running.over.then(() => gateway?.state.running.delete(running));
     letGo?.();
   }
 }

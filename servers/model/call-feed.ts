@@ -29,7 +29,10 @@ export class CallFeed {
       last.choiceIndex === choiceIndex &&
       last.piece.itemId === piece.itemId &&
       last.piece.kind === piece.kind;
-    if (!joins) return this.#push({ choiceIndex, piece });
+    if (!joins) {
+      this.#push({ choiceIndex, piece });
+      return;
+    }
     this.#pending[this.#pending.length - 1] = {
       choiceIndex,
       piece: { ...piece, text: last.piece.text + piece.text },

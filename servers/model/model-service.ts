@@ -140,7 +140,7 @@ function createGateways(runtime: Runtime): Gateways {
       keys.delete(key);
       for (const call of running) call.cancel(cancelledFailure("the gateway was closed"));
       // ALL-CLOSE-007: nothing of the gateway runs any more when it is confirmed.
-      await Promise.all([...running].map(({ quiet }) => quiet));
+      await Promise.all([...running].map(({ over }) => over));
       return [];
     },
   });

@@ -5,8 +5,14 @@ import type { OperationFailure } from "../runtime/failure.js";
 export class RunningCall {
   readonly #abort = new AbortController();
   readonly #onLeave = (): void => this.#abort.abort(new ConnectError("the caller left", Code.Canceled));
-  #quiet: Promise<void> = Promise.resolve();
+  #work: Promise<unknown> = Promise.resolve();
   #cancelled: OperationFailure | undefined;
+
+  #resolveOver: () => void = () => {};
+  /** Resolves when the call has ended and the model's work has returned, which may be later. */
+  readonly over = new Promise<void>((resolve) => {
+    this.#resolveOver = resolve;
+  });
 
   constructor(private readonly caller: AbortSignal) {
     if (caller.aborted) this.#onLeave();
@@ -23,11 +29,6 @@ export class RunningCall {
     return this.#cancelled;
   }
 
-  /** Resolves when the model's work has returned, which may be after the call's end. */
-  get quiet(): Promise<void> {
-    return this.#quiet;
-  }
-
   /** Ends the call from outside. */
   cancel(failure: OperationFailure): void {
     if (this.signal.aborted) return;
@@ -37,10 +38,7 @@ export class RunningCall {
 
   /** The outcome of the model's work, or the reason of an earlier end; a model that does not stop is not waited for. */
   readonly until = async <T>(work: Promise<T>): Promise<T> => {
-    this.#quiet = work.then(
-      () => undefined,
-      () => undefined,
-    );
+    this.#work = work;
     const { signal } = this;
     return await new Promise<T>((resolve, reject) => {
       const onAbort = (): void => reject(signal.reason);
@@ -53,5 +51,6 @@ export class RunningCall {
   /** The call has ended: its caller's leaving means nothing any more. */
   end(): void {
     this.caller.removeEventListener("abort", this.#onLeave);
+    this.#work.then(this.#resolveOver, this.#resolveOver);
   }
 }

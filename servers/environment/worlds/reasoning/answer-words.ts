@@ -44,5 +44,8 @@ export const RETRACTION =
 export const HYPOTHETICAL =
   /(?:\b(?:if|whether|suppose|assuming|assume|unless|pretend|(?:might|could|would|may) (?:think|say|guess|believe)|not (?:think|believe|sure)|doubt)\b|n['’]t (?:think|believe)\b)[^.!?]*$/iu;
 
+/** "either 72 or 73", "not 72", "maybe 72": how a hedged answer starts. */
+export const HEDGE = /^(?:either|neither|not|maybe|perhaps|possibly|probably|between)\b/iu;
+
 /** Words for the grading itself: a message about them is not an answer to a task. */
 export const GRADING = /\b(?:reward|score|grade|grader|rubric|verdict|instructions?)\b/iu;

@@ -4,7 +4,8 @@ import { evaluate } from "./calculator.js";
 import { FIRST_DIGIT, type PhraseStyle, readQuantity } from "./quantity.js";
 import { equals, type Rational } from "./rational.js";
 
-const OPERATION = /[-+*/×÷·−%]|\bof\b/u;
+const OPERATOR = /[-+*/×÷·−]|\d\s?x\s?\d/u;
+const OPERATION_IN_WORDS = /%|\bof\b/u;
 
 /**
  * Reads an equation such as `label = 48 + 24 = 72`: every side with a number must have the same value, and one
@@ -27,7 +28,8 @@ export function readEquation(claim: string, style: PhraseStyle): NumberAnswer | 
   }
   for (const [index, side] of numeric.entries()) {
     const reading = readings[index];
-    const value = reading?.kind === "number" ? reading.value : evaluateLoosely(side);
+    const value =
+      reading?.kind === "number" ? reading.value : OPERATOR.test(side) ? evaluateLoosely(side) : undefined;
     const agrees = value === undefined ? isWorking(side) : equals(value, answer.value);
     if (!agrees) {
       return unreadable("several", "the sides of the equation are not equal");
@@ -36,9 +38,11 @@ export function readEquation(claim: string, style: PhraseStyle): NumberAnswer | 
   return answer;
 }
 
-/** A calculation in words, as in "20% of 360": it cannot be checked, but it is no second candidate either. */
+/** A calculation in words, such as "half of 144": it cannot be checked, but it is no second candidate either. */
 function isWorking(side: string): boolean {
-  return OPERATION.test(side) && !ALTERNATIVE.test(side) && !DENIAL.test(side);
+  return (
+    (OPERATOR.test(side) || OPERATION_IN_WORDS.test(side)) && !ALTERNATIVE.test(side) && !DENIAL.test(side)
+  );
 }
 
 /** The exact value of a calculation between units, as in "9 eggs * $2"; absent when it is none. */

@@ -1,6 +1,6 @@
 import { type AnswerMarker, findMarkers } from "./answer-markers.js";
 import { type FinalAnswer, sameAnswer, unreadable } from "./answer-reading.js";
-import { RETRACTION } from "./answer-words.js";
+import { HEDGE, RETRACTION } from "./answer-words.js";
 import { readNumberPhrase } from "./number-phrase.js";
 import { scanNumber } from "./number-token.js";
 import { stripMarkdown } from "./plain-text.js";
@@ -125,11 +125,7 @@ function readMarkedNumber(marker: AnswerMarker, text: string): FinalAnswer | und
       return stated;
     case "####":
       // A fourth-level heading starts with words; a hedge ("either 72 or 73", "not 72") is still an answer.
-      return stated.kind === "unreadable" && (stated.code === "several" || stated.code === "denied")
-        ? stated
-        : wordy || isMissing(stated)
-          ? undefined
-          : stated;
+      return isMissing(stated) || (wordy && !HEDGE.test(marker.phrase)) ? undefined : stated;
     case "prose":
       return isMissing(stated) ? undefined : stated;
     case "heading":
