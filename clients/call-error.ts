@@ -212,4 +212,9 @@ export class InstanceChangedError extends CallError {
     this.expected = instances.expected;
     this.found = instances.found;
   }
+
+  /** The instances say it all, after however many attempts. */
+  override afterAttempts(): this {
+    return this;
+  }
 }

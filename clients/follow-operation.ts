@@ -159,6 +159,8 @@ class FollowedStream<E, T> implements OperationStream<E, T>, AsyncIterator<E, un
         if (terminal !== undefined) {
           this.#terminal = { value: terminal };
           ended = true;
+          // Whoever takes the result reads no further: nothing must be left that keeps the process alive.
+          watchdog.stop();
           this.#takeEnd(events);
         }
         yield event;

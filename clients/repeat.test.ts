@@ -188,7 +188,7 @@ describe("repeat", () => {
         },
       ),
     );
-    await clock.timers(1);
+    await clock.timer(50);
     controller.abort();
     const error = await call;
     expect(error).toMatchObject({ code: Code.Canceled, byCaller: true, cause: lost });

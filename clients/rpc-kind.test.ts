@@ -53,19 +53,22 @@ describe("rpcKind", () => {
   const methods = SERVICES.flatMap((service) => service.methods);
 
   it("knows every rpc of the contract", () => {
-    expect(methods.length).toBe(64);
-    expect([...comments.keys()].filter((name) => name.startsWith("touchstone.v1.")).length).toBe(64);
+    const named = [...comments.keys()].filter((name) => name.startsWith("touchstone.v1."));
+    expect(methods.map(({ parent, name }) => `${parent.typeName}/${name}`).sort()).toEqual(named.sort());
   });
 
   it.each(methods.map((method) => [`${method.parent.typeName}/${method.name}`, method] as const))(
     "%s is what its comment says",
     (name, method) => {
       const comment = comments.get(name) ?? "";
-      const said = SAYS.filter(([pattern]) => pattern.test(comment)).map(([, kind]) => kind);
+      // The word that comes first; others may follow about other rpcs.
+      const said = SAYS.map(([pattern, kind]) => ({ kind, at: comment.search(pattern) }))
+        .filter(({ at }) => at >= 0)
+        .sort((a, b) => a.at - b.at)[0]?.kind;
       // A stream of operations says that each is of its own kind.
       if (name.endsWith("/StepStream"))
         expect(comment).toContain("Each operation in a frame is of its own kind");
-      else expect(said).toEqual([rpcKind(method)]);
+      else expect(said).toBe(rpcKind(method));
     },
   );
 

@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import {
   type AgentRequirements,
+  FailureKind,
   Feature,
   type Item,
   Placement,
@@ -16,6 +17,7 @@ import {
   type ToolAccessSchema,
   VerifyIsolation,
 } from "../../gen/index.js";
+import { checkAnswerSize } from "../runtime/answer-size.js";
 import { clamp, fromMs } from "../runtime/duration.js";
 import { fingerprint } from "../runtime/fingerprint.js";
 import { userMessage } from "../runtime/items.js";
@@ -105,6 +107,16 @@ export function seed<Data, State>(
       const reference = request.wantReference
         ? (task.reference ?? definition.reference?.(data, started.state))
         : undefined;
+      const answer = create(SeedResponseSchema, {
+        answerId: facts.answerId,
+        session: descriptor,
+        ...(reference === undefined ? {} : { reference }),
+        timeout: fromMs(facts.timeoutMs),
+      });
+      checkAnswerSize(SeedResponseSchema, answer, {
+        limit: runtime.limits.maxMessageBytes,
+        kind: FailureKind.SEED_FAILED,
+      });
       return {
         state: {
           world: { data, state: started.state, descriptor, tools },
@@ -119,12 +131,7 @@ export function seed<Data, State>(
           stepRewards: 0,
           recentSteps: [],
         },
-        answer: create(SeedResponseSchema, {
-          answerId: facts.answerId,
-          session: descriptor,
-          ...(reference === undefined ? {} : { reference }),
-          timeout: fromMs(facts.timeoutMs),
-        }),
+        answer,
       };
     },
   });

@@ -15,6 +15,7 @@ import {
   type VerifyResult,
   VerifyResultSchema,
 } from "../../gen/index.js";
+import { checkAnswerSize } from "../runtime/answer-size.js";
 import { clamp, fromMs } from "../runtime/duration.js";
 import { EventLog } from "../runtime/event-log.js";
 import { OperationFailure } from "../runtime/failure.js";
@@ -24,7 +25,8 @@ import type { Delivered } from "../runtime/ledger.js";
 import { Refusal, unsupported } from "../runtime/refusal.js";
 import { checkedReward } from "../runtime/reward.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { SessionRun, Sessions } from "../runtime/sessions.js";
+import type { SessionRun } from "../runtime/session-work.js";
+import type { Sessions } from "../runtime/sessions.js";
 import type { EnvironmentDefinition, Measured } from "./define-environment.js";
 import { type EnvironmentSession, worldOf } from "./environment-session.js";
 import { checkSubmission, ofAgent } from "./submission.js";
@@ -86,10 +88,15 @@ export function verify<Data, State>(
         state.fenced ? { ...request, submission: state.submitted } : request,
         run,
       );
-      return create(VerifyResultSchema, {
+      const result = create(VerifyResultSchema, {
         answerId: run.answerId,
         outcome: { case: "verdict", value: verdict },
       });
+      checkAnswerSize(VerifyResultSchema, result, {
+        limit: runtime.limits.maxMessageBytes,
+        kind: FailureKind.VERIFIER_FAILED,
+      });
+      return result;
     },
     onEnd(outcome, run) {
       const result = outcome.ok

@@ -1,3 +1,5 @@
+import { Stage } from "../../gen/index.js";
+import { OperationFailedError, toFailure } from "./failure.js";
 import { type Fingerprint, sameFingerprint } from "./fingerprint.js";
 import { type Delivery, Operation, type OperationEvents, type Outcome } from "./operation.js";
 import type { Records } from "./records.js";
@@ -17,7 +19,7 @@ export interface Work<A> {
   readonly admit: (operation: Operation<A>) => void | Promise<void>;
   /** The events of a streamed operation, made when it starts. */
   readonly events?: () => OperationEvents;
-  /** Does the work. Never throws. */
+  /** Does the work. What it throws is recorded as an unexpected failure. */
   readonly execute: (operation: Operation<A>) => Promise<Outcome<A>>;
 }
 
@@ -54,7 +56,18 @@ export function createLedger(records: Records): Ledger {
     records.set(work.scope, work.name, operation as Operation<unknown>);
     const begin = (): void => {
       operation.state = "running";
-      void work.execute(operation).then((outcome) => operation.settle(outcome));
+      work.execute(operation).then(
+        (outcome) => operation.settle(outcome),
+        // Nobody waits for ever, whatever broke: the operation began, so it has failed.
+        (error: unknown) =>
+          operation.settle({
+            ok: false,
+            error: new OperationFailedError(
+              toFailure(error, { stage: Stage.UNSPECIFIED }),
+              operation.answerId,
+            ),
+          }),
+      );
     };
     const refuse = (refusal: unknown): void => {
       records.delete(work.scope, work.name);

@@ -45,6 +45,8 @@ export class Session<S> {
   holds = 0;
   /** Work that has an outcome and has not returned yet. */
   readonly loose = new Set<Promise<void>>();
+  /** The service's release, while it runs. */
+  releaseWork: Promise<readonly LeftResource[]> | undefined;
   slot: Slot | undefined;
   /** The opening operation, while it waits for a place. */
   opening: Operation<unknown> | undefined;

@@ -1,106 +1,28 @@
-import { create } from "@bufbuild/protobuf";
-import type { Duration } from "@bufbuild/protobuf/wkt";
 import {
   ClosedBy,
   type CloseReceipt,
-  CloseReceiptSchema,
-  type EpisodeContext,
   type EpisodeId,
   type Lease,
-  type LeftResource,
-  LeftResourceSchema,
   Retry,
-  Stage,
+  type Stage,
 } from "../../gen/index.js";
 import type { Admission } from "./admission.js";
 import { clamp } from "./duration.js";
 import { Execution } from "./execution.js";
-import { cancelledFailure, type FailureContext, toFailure } from "./failure.js";
-import type { Fingerprint } from "./fingerprint.js";
 import { sameEpisode } from "./identity.js";
 import type { Delivered } from "./ledger.js";
-import type { Operation, OperationEvents, Outcome } from "./operation.js";
+import type { Operation, Outcome } from "./operation.js";
 import { Refusal } from "./refusal.js";
-import type { Runtime } from "./runtime.js";
 import { describeLease, Session } from "./session.js";
+import { type SessionEndOptions, SessionEnds } from "./session-end.js";
+import { watchLease } from "./session-lease.js";
+import type { Opening, SessionWork } from "./session-work.js";
 
 /** What a table of sessions is for. */
-export interface SessionsOptions<S> {
-  readonly runtime: Runtime;
-  /** What one is called in texts: `session`, `gateway`. */
-  readonly what: string;
+export interface SessionsOptions<S> extends SessionEndOptions<S> {
+  /** The stage of an episode that opens one, for failures. */
   readonly stage: Stage;
-  /**
-   * Releases what a session holds; called once its work has stopped or the grace has passed, and again by a further
-   * Close while something is left. Answers what is left; what it throws is left as well. The state itself is kept as
-   * long as answers are: what it holds beyond that is let go here.
-   */
-  release(session: Session<S>, state: S): Promise<readonly LeftResource[]>;
 }
-
-/** What an opening operation makes. */
-export interface Opened<S, A> {
-  readonly state: S;
-  readonly answer: A;
-}
-
-/** The opening of a session: Seed, Open, OpenGateway. */
-export interface Opening<S, A> {
-  readonly id: string;
-  readonly context: EpisodeContext;
-  /** Kind of the rpc, so that an id opened by one cannot be opened by another (ALL-REPEAT-009). */
-  readonly kind: string;
-  readonly fingerprint: Fingerprint;
-  readonly lease: Duration | undefined;
-  readonly timeout: Duration | undefined;
-  /** Checks what only a new opening needs, before a place is asked for; throws refusals. */
-  readonly check?: () => void;
-  make(execution: Execution<A>, opening: OpeningFacts): Promise<Opened<S, A>>;
-}
-
-/** What an opening operation tells its caller. */
-export interface OpeningFacts {
-  readonly answerId: string;
-  readonly lease: Lease;
-  readonly timeoutMs: number;
-}
-
-/** An operation of a session that is open. */
-export interface SessionWork<S, A> {
-  /** The kind, by which operations are numbered: `step`, `verification`. */
-  readonly kind: string;
-  /** The name in the session, kind first: `step:3`, `action:x`. */
-  readonly name: string;
-  readonly fingerprint: Fingerprint;
-  /** Its index where the caller numbers it; absent where the server does, or nobody. */
-  readonly index?: number | undefined;
-  readonly timeoutMs: number;
-  readonly context: FailureContext;
-  /** Checks at the session's turn, before anything is recorded; throws refusals. */
-  readonly check?: (session: Session<S>) => void;
-  readonly run: (run: SessionRun<S, A>) => Promise<A>;
-  /** A failure of this kind of operation leaves the session as it was (Verify). */
-  readonly harmless?: boolean;
-  /** Told of the operation's outcome before its callers are. */
-  readonly onEnd?: (outcome: Outcome<A>, run: SessionRun<S, A>) => void;
-  /** The events of a streamed operation, made when it starts. */
-  readonly events?: () => OperationEvents;
-}
-
-/** A running operation of a session. */
-export interface SessionRun<S, A> {
-  readonly session: Session<S>;
-  readonly state: S;
-  /** The number that the operation has, given by its caller or here. */
-  readonly index: number;
-  readonly answerId: string;
-  readonly execution: Execution<A>;
-  /** The operation itself, for its events and further names. */
-  readonly operation: Operation<A>;
-}
-
-/** Milliseconds between tries to release what a Close could not. */
-const releaseRetryMs = 30_000;
 
 /**
  * The sessions of one service: opened under their callers' ids, worked with one operation at a time, ended by Close,
@@ -110,10 +32,12 @@ export class Sessions<S> {
   readonly #sessions = new Map<string, Session<S>>();
   readonly #scope: string;
   readonly #admission: Admission;
+  readonly #ends: SessionEnds<S>;
 
   constructor(private readonly options: SessionsOptions<S>) {
     const { runtime } = options;
     this.#scope = options.what;
+    this.#ends = new SessionEnds(options);
     this.#admission = runtime.admission({
       clock: runtime.clock,
       max: runtime.limits.maxSessions,
@@ -124,14 +48,17 @@ export class Sessions<S> {
   /** Sessions that are open. */
   get live(): number {
     let count = 0;
-    for (const session of this.#sessions.values()) if (session.phase !== "ended") count += 1;
+    for (const { phase, failed, state } of this.#sessions.values()) {
+      // A session that could not be opened holds nothing.
+      if (phase !== "ended" && !(failed && state === undefined)) count += 1;
+    }
     return count;
   }
 
   /** The session of a new call. Throws SESSION_UNKNOWN, SESSION_CLOSED, SESSION_EXPIRED. */
   open(id: string): Session<S> & { state: S } {
     const session = this.known(id);
-    if (session.end !== undefined) throw this.#ended(session);
+    if (session.end !== undefined) throw this.#ends.refusal(session);
     if (session.state === undefined) throw this.#failed();
     this.touch(session);
     return session as Session<S> & { state: S };
@@ -165,7 +92,7 @@ export class Sessions<S> {
   /** Renews a lease. */
   keepAlive(id: string): Lease {
     const session = this.known(id);
-    if (session.end !== undefined) throw this.#ended(session);
+    if (session.end !== undefined) throw this.#ends.refusal(session);
     this.touch(session);
     return describeLease(session.leaseMs, this.options.runtime.limits.maxLifetimeMs);
   }
@@ -174,7 +101,7 @@ export class Sessions<S> {
   create<A>(opening: Opening<S, A>): Delivered<A> {
     const { runtime } = this.options;
     const known = this.#sessions.get(opening.id);
-    if (known?.end !== undefined) throw this.#ended(known);
+    if (known?.end !== undefined) throw this.#ends.refusal(known);
     let session: Session<S> | undefined;
     const timeoutMs = clamp(opening.timeout, runtime.limits.timeout);
     const delivered = runtime.ledger.perform<A>({
@@ -263,7 +190,7 @@ export class Sessions<S> {
     let session = this.#sessions.get(id);
     if (session === undefined) {
       session = this.#tombstone(id);
-      return { session, receipt: this.#receipt(session, false) };
+      return { session, receipt: this.#ends.receipt(session, false) };
     }
     if (session.context !== undefined && !sameEpisode(session.context.episodeId, episodeId)) {
       throw new Refusal(
@@ -273,7 +200,7 @@ export class Sessions<S> {
     }
     const already = session.end !== undefined;
     await this.#end(session, ClosedBy.CALLER);
-    return { session, receipt: this.#receipt(session, already) };
+    return { session, receipt: this.#ends.receipt(session, already) };
   }
 
   /** Ends all sessions, as drain does at its timeout (ALL-DRAIN-005). */
@@ -283,17 +210,6 @@ export class Sessions<S> {
 
   #scopeOf(id: string): string {
     return `${this.#scope}/${id}`;
-  }
-
-  #ended(session: Session<S>): Refusal {
-    const by = session.end?.by;
-    if (by === ClosedBy.LEASE || by === ClosedBy.LIFETIME || by === ClosedBy.DRAIN) {
-      return new Refusal(
-        "SESSION_EXPIRED",
-        `this ${this.options.what} ended by its ${by === ClosedBy.LEASE ? "lease" : by === ClosedBy.LIFETIME ? "max_lifetime" : "server's drain"}`,
-      );
-    }
-    return new Refusal("SESSION_CLOSED", `this ${this.options.what} was closed`);
   }
 
   #failed(): Refusal {
@@ -306,13 +222,13 @@ export class Sessions<S> {
   /** Waits for a place, then lets the session live. */
   #admit(session: Session<S>, operation: Operation<unknown>, leaseMs: number): void | Promise<void> {
     const live = (): void => {
-      const { clock, limits } = this.options.runtime;
+      const { clock } = this.options.runtime;
       session.phase = "live";
       session.opening = undefined;
       session.leaseMs = leaseMs;
       session.bornAt = clock.now();
       this.touch(session);
-      this.#watchLease(session, limits.maxLifetimeMs);
+      watchLease(session, this.options.runtime, (by) => void this.#end(session, by));
     };
     try {
       const slot = this.#admission.enter(() => operation.withdrawn);
@@ -324,14 +240,14 @@ export class Sessions<S> {
         (given) => {
           if (session.end !== undefined) {
             given.release();
-            throw this.#ended(session);
+            throw this.#ends.refusal(session);
           }
           session.slot = given;
           live();
         },
         (refusal: unknown) => {
           if (session.end === undefined) this.#sessions.delete(session.id);
-          throw session.end === undefined ? refusal : this.#ended(session);
+          throw session.end === undefined ? refusal : this.#ends.refusal(session);
         },
       );
     } catch (refusal) {
@@ -374,7 +290,7 @@ export class Sessions<S> {
 
   /** Throws the refusal of work that may not begin now. */
   #mayBegin<A>(session: Session<S>, work: SessionWork<S, A>): void {
-    if (session.end !== undefined) throw this.#ended(session);
+    if (session.end !== undefined) throw this.#ends.refusal(session);
     if (session.failed) throw this.#failed();
     // ALL-REPEAT-010: an index that was used and is no longer recorded was answered long ago.
     if (work.index !== undefined && work.index < session.begun(work.kind)) {
@@ -443,97 +359,10 @@ export class Sessions<S> {
     return outcome;
   }
 
-  #watchLease(session: Session<S>, maxLifetimeMs: number | undefined): void {
-    const { clock } = this.options.runtime;
-    const endOfLife = maxLifetimeMs === undefined ? Number.POSITIVE_INFINITY : session.bornAt + maxLifetimeMs;
-    const check = (): void => {
-      const now = clock.now();
-      if (session.end !== undefined) return;
-      if (now >= endOfLife) return void this.#end(session, ClosedBy.LIFETIME);
-      const busy = session.executions.size > 0 || session.holds > 0;
-      if (!busy && now >= session.deadline) return void this.#end(session, ClosedBy.LEASE);
-      const silent = busy ? now + session.leaseMs : session.deadline;
-      session.timer = clock.setTimer(Math.min(silent, endOfLife) - now, check);
-    };
-    session.timer = clock.setTimer(Math.min(session.leaseMs, endOfLife - clock.now()), check);
-  }
-
-  /** Ends a session, or goes on ending it. Resolves when it is released or the grace has passed. */
+  /** Ends a session; what is known of it goes when the retention is over. */
   async #end(session: Session<S>, by: ClosedBy): Promise<void> {
-    if (session.end === undefined) {
-      const waited = session.phase === "waiting";
-      session.phase = "ended";
-      session.timer?.cancel();
-      session.end = { by, confirmed: false, left: [], releasing: undefined };
-      // What was never admitted holds nothing; whoever waits for it is told.
-      if (waited) {
-        session.end.confirmed = true;
-        session.opening?.withdraw();
-      }
-      for (const execution of session.executions) {
-        execution.cancel(
-          cancelledFailure(by === ClosedBy.CALLER ? "the session was closed" : "the session ended"),
-        );
-      }
-      this.#forgetLater(session);
-    }
-    if (session.end.confirmed) return;
-    session.end.releasing ??= this.#release(session).finally(() => {
-      if (session.end !== undefined) session.end.releasing = undefined;
-    });
-    await session.end.releasing;
-  }
-
-  async #release(session: Session<S>): Promise<void> {
-    const stopped = await this.#quiet(session);
-    const left: LeftResource[] = [];
-    if (!stopped)
-      left.push(this.#left("operation", session.id, new Error("its work did not stop within the grace")));
-    const { state } = session;
-    if (state !== undefined) {
-      try {
-        left.push(...(await this.#withinGrace(this.options.release(session, state), session)));
-      } catch (error) {
-        this.#logError("release", session, error);
-        left.push(this.#left(this.options.what, session.id, error));
-      }
-    }
-    session.slot?.release();
-    if (session.end === undefined) return;
-    session.end.left = left;
-    session.end.confirmed = left.length === 0;
-    if (!session.end.confirmed) {
-      this.options.runtime.clock.setTimer(releaseRetryMs, () => void this.#end(session, ClosedBy.CALLER));
-    }
-  }
-
-  /** Whether all work of a session has returned within the grace. */
-  async #quiet(session: Session<S>): Promise<boolean> {
-    if (session.loose.size === 0 && session.executions.size === 0) return true;
-    // Executions were cancelled; one turn of the loop moves them to `loose`.
-    await new Promise(setImmediate);
-    try {
-      await this.#withinGrace(Promise.all(session.loose), session);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  #withinGrace<T>(work: Promise<T>, session: Session<S>): Promise<T> {
-    const { clock, limits } = this.options.runtime;
-    return new Promise((resolve, reject) => {
-      const timer = clock.setTimer(limits.closeGraceMs, () =>
-        reject(
-          new Error(`${this.options.what} ${session.id} was not released within ${limits.closeGraceMs} ms`),
-        ),
-      );
-      work.then(resolve, reject).finally(() => timer.cancel());
-    });
-  }
-
-  #left(kind: string, id: string, error: unknown): LeftResource {
-    return create(LeftResourceSchema, { kind, id, failure: toFailure(error, { stage: Stage.CLEAN_UP }) });
+    if (session.end === undefined) this.#forgetLater(session);
+    await this.#ends.end(session, by);
   }
 
   #tombstone(id: string): Session<S> {
@@ -552,19 +381,6 @@ export class Sessions<S> {
       this.#sessions.delete(session.id);
       runtime.ledger.forget(this.#scope, `open:${session.id}`);
       runtime.ledger.drop(this.#scopeOf(session.id));
-    });
-  }
-
-  #receipt(session: Session<S>, already: boolean): CloseReceipt {
-    const { end } = session;
-    if (end === undefined) throw new Error("a receipt of a session that has not ended");
-    return create(CloseReceiptSchema, {
-      alreadyClosed: already,
-      neverOpened: session.context === undefined,
-      closedBy: end.by,
-      cleanupConfirmed: end.confirmed,
-      left: end.left,
-      ...(session.context === undefined ? {} : { context: session.context }),
     });
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type ChoiceSchema,
@@ -60,7 +61,7 @@ export function toyModel(toy: ToyModel): ModelDefinition {
       const choices = Array.from({ length: call.choiceCount }, (_, index) =>
         choose({ toy, call, saying, prompt, sampling, room, index }),
       );
-      for (const { choice } of choices) showPieces(call, choice);
+      for (const { choice } of choices) await showPieces(call, choice);
       return {
         choices: choices.map(({ choice }) => choice),
         usage: usageOf(prompt.length, choices, saying),
@@ -208,8 +209,11 @@ function usageOf(
   };
 }
 
-/** Shows an answer in pieces; what adds up is the answer (MDL-GEN-009). */
-function showPieces({ streaming, onDelta }: ModelCall, { index = 0, items }: ToyChoice["choice"]): void {
+/** Shows an answer in pieces, one after the other; they add up to it (MDL-GEN-009). */
+async function showPieces(
+  { streaming, onDelta, signal }: ModelCall,
+  { index = 0, items }: ToyChoice["choice"],
+): Promise<void> {
   if (!streaming) return;
   for (const item of items) {
     const whole = pieceOf(item);
@@ -217,6 +221,8 @@ function showPieces({ streaming, onDelta }: ModelCall, { index = 0, items }: Toy
     const characters = [...whole.text];
     for (let at = 0; at < characters.length; at += pieceLength) {
       onDelta(index, { ...whole, text: characters.slice(at, at + pieceLength).join("") });
+      // Lets a reader take it before the next one comes.
+      await setImmediate(undefined, { signal });
     }
   }
 }

@@ -1,0 +1,68 @@
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { EpisodeContext, Lease } from "../../gen/index.js";
+import type { Execution } from "./execution.js";
+import type { FailureContext } from "./failure.js";
+import type { Fingerprint } from "./fingerprint.js";
+import type { Operation, OperationEvents, Outcome } from "./operation.js";
+import type { Session } from "./session.js";
+
+/** What an opening operation makes. */
+export interface Opened<S, A> {
+  readonly state: S;
+  readonly answer: A;
+}
+
+/** The opening of a session: Seed, Open, OpenGateway. */
+export interface Opening<S, A> {
+  readonly id: string;
+  readonly context: EpisodeContext;
+  /** Kind of the rpc, so that an id opened by one cannot be opened by another (ALL-REPEAT-009). */
+  readonly kind: string;
+  readonly fingerprint: Fingerprint;
+  readonly lease: Duration | undefined;
+  readonly timeout: Duration | undefined;
+  /** Checks what only a new opening needs, before a place is asked for; throws refusals. */
+  readonly check?: () => void;
+  make(execution: Execution<A>, opening: OpeningFacts): Promise<Opened<S, A>>;
+}
+
+/** What an opening operation tells its caller. */
+export interface OpeningFacts {
+  readonly answerId: string;
+  readonly lease: Lease;
+  readonly timeoutMs: number;
+}
+
+/** An operation of a session that is open. */
+export interface SessionWork<S, A> {
+  /** The kind, by which operations are numbered: `step`, `verification`. */
+  readonly kind: string;
+  /** The name in the session, kind first: `step:3`, `action:x`. */
+  readonly name: string;
+  readonly fingerprint: Fingerprint;
+  /** Its index where the caller numbers it; absent where the server does, or nobody. */
+  readonly index?: number | undefined;
+  readonly timeoutMs: number;
+  readonly context: FailureContext;
+  /** Checks at the session's turn, before anything is recorded; throws refusals. */
+  readonly check?: (session: Session<S>) => void;
+  readonly run: (run: SessionRun<S, A>) => Promise<A>;
+  /** A failure of this kind of operation leaves the session as it was (Verify). */
+  readonly harmless?: boolean;
+  /** Told of the operation's outcome before its callers are. */
+  readonly onEnd?: (outcome: Outcome<A>, run: SessionRun<S, A>) => void;
+  /** The events of a streamed operation, made when it starts. */
+  readonly events?: () => OperationEvents;
+}
+
+/** A running operation of a session. */
+export interface SessionRun<S, A> {
+  readonly session: Session<S>;
+  readonly state: S;
+  /** The number that the operation has, given by its caller or here. */
+  readonly index: number;
+  readonly answerId: string;
+  readonly execution: Execution<A>;
+  /** The operation itself, for its events and further names. */
+  readonly operation: Operation<A>;
+}
