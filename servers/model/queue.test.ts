@@ -28,10 +28,10 @@ describe("calls beyond the cap", () => {
     expect(calls).toHaveLength(60);
     const waited = calls.map(({ duration, usage }) => {
       const [whole, asked] = [duration, usage?.modelTime].map((d) => (d === undefined ? 0 : toMs(d)));
-      expect(asked).toBeLessThanOrEqual(200);
+      expect(asked).toBeLessThanOrEqual(500);
       return (whole ?? 0) - (asked ?? 0);
     });
-    expect(Math.max(...waited)).toBeGreaterThan(500);
+    expect(Math.max(...waited)).toBeGreaterThan(1000);
     const began = calls.map(
       ({ startTime }) => Number(startTime?.seconds) * 1000 + (startTime?.nanos ?? 0) / 1e6,
     );

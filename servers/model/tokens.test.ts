@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import {
   CallEnd,
   CaptureLevel,
-  type ChoiceSchema,
   FailureKind,
   FinishReason,
   LogprobKind,
@@ -15,23 +14,25 @@ import type { ModelCall } from "./define-model.js";
 import { answering } from "./fixtures/gated-model.js";
 import { ask, method, ServedModel, toolResultOf, user } from "./fixtures/served-model.js";
 import { replay } from "./models/replay/index.js";
-import { bytesOfIds, bytesOfLogprobs, idsOfBytes, logprobsOfBytes } from "./token-bytes.js";
+import { bytesOfIds, bytesOfLogprobs, countOf, idsOfBytes, logprobsOfBytes } from "./token-bytes.js";
 
 type RecordInit = MessageInitShape<typeof TokenRecordSchema>;
 
 /** A model that answers one choice with these tokens. */
-function telling(tokens: RecordInit | undefined, change: MessageInitShape<typeof ChoiceSchema> = {}) {
-  const prompt = tokens?.promptTokenIds === undefined ? 3 : tokens.promptTokenIds.length / 4;
+function telling(tokens: RecordInit | undefined) {
+  const prompt = tokens?.promptTokenIds === undefined ? 3 : countOf(tokens.promptTokenIds);
   return answering(() => ({
     choices: [
       {
         items: [assistantMessage("x")],
         finishReason: FinishReason.STOP,
-        ...change,
         ...(tokens === undefined ? {} : { tokens }),
       },
     ],
-    usage: { inputTokens: BigInt(prompt), outputTokens: BigInt((tokens?.outputTokenIds?.length ?? 0) / 4) },
+    usage: {
+      inputTokens: BigInt(prompt),
+      outputTokens: BigInt(countOf(tokens?.outputTokenIds ?? new Uint8Array())),
+    },
   }));
 }
 
