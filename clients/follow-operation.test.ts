@@ -49,7 +49,7 @@ describe.each(BOTH_CHANNELS)("followOperation over a %s channel", (_, open) => {
   it("tells the events in order, answers with the terminal one, and lets the peer end", async () => {
     await using server = await serveEvents(activate, () => ({
       events: [accepted, heartbeat, item(2), { event: { case: "delta", value: {} } }, completed(3)],
-      end: "ok",
+      end: "later",
     }));
     await using channel = open(server);
     const stream = agentSessionClient(channel).activate(turn);
@@ -140,8 +140,6 @@ describe.each(BOTH_CHANNELS)("followOperation over a %s channel", (_, open) => {
     const options = { clock, random: () => 0, repeat: { firstDelayMs: 2, maxDelayMs: 2 } };
     const iterator = agentSessionClient(channel, options).activate(turn)[Symbol.asyncIterator]();
     await iterator.next();
-    // A reader who takes its time is no silence of the peer.
-    clock.advance(100_000);
     const second = iterator.next();
     await clock.timer(40_000);
     clock.advance(39_999);
@@ -152,6 +150,19 @@ describe.each(BOTH_CHANNELS)("followOperation over a %s channel", (_, open) => {
     expect((await second).value?.sequence).toBe(2n);
     await server.closed(1);
     expect(server.afters).toEqual([0n, 1n]);
+  });
+
+  it("a reader who takes its time is no silence of the peer", async () => {
+    const clock = manualClock();
+    await using server = await serveEvents(activate, (__, after) => whole(after));
+    await using channel = open(server);
+    const events: ActivateResponse[] = [];
+    for await (const event of agentSessionClient(channel, { clock }).activate(turn)) {
+      events.push(event);
+      clock.advance(100_000);
+    }
+    expect(told(events)).toEqual(ALL);
+    expect(server.afters).toEqual([0n]);
   });
 
   it("field-case-040: gives up as the policy says, and says why", async () => {

@@ -234,6 +234,26 @@ describe.each(BOTH_CHANNELS)("%s channel: calls", (_, open) => {
     await cancelled.opened;
   });
 
+  it("loses nothing that had come before the end of the stream, however late it is read", async () => {
+    const answerId = "x".repeat(10_000);
+    const total = 300;
+    const finished = gate();
+    const watch: Streaming = (call) => {
+      call.on("finish", () => finished.open());
+      for (let sequence = 1; sequence <= total; sequence++) {
+        const response = { sequence: BigInt(sequence), answerId };
+        call.write(create(WatchStepsResponseSchema, { event: { case: "step", value: { response } } }));
+      }
+      call.end();
+    };
+    await using server = await serveGrpc(EnvironmentService, { WatchSteps: watch });
+    await using channel = open(server);
+    const stream = channel.serverStream(watchSteps, create(watchSteps.input));
+    await finished.opened;
+    await channel.unary(describeRpc, create(describeRpc.input)).catch(() => {});
+    expect((await allOf(stream)).length).toBe(total);
+  });
+
   it("field-case-063: a slow reader holds the peer back and loses nothing", async () => {
     const answerId = "x".repeat(10_000);
     const total = 4_000;

@@ -277,6 +277,24 @@ describe("http2 channel: connections of its own", () => {
     expect(error.message).toContain("no HTTP/2 settings came within 3000 ms");
   });
 
+  it("pings less often where a server finds it too much", async () => {
+    const clock = manualClock();
+    let seen = 0;
+    await using server = await serveHttp2(({ session }) => {
+      seen += 1;
+      // ENHANCE_YOUR_CALM, as gRPC servers say it to those who ping too much.
+      if (seen === 1) session.goaway(11, 0, Buffer.from("too_many_pings"));
+    });
+    await using channel = http2Channel(server, { clock, keepaliveMs: 20_000 });
+    const error = await errorOf(channel.unary(describeRpc, request));
+    expect(error).toMatchObject({ code: Code.Unavailable, delivery: Delivery.POSSIBLY_DELIVERED });
+    expect(error.message).toContain("GOAWAY ENHANCE_YOUR_CALM");
+    const second = errorOf(channel.unary(describeRpc, request));
+    await clock.timer(40_000);
+    await channel.close();
+    await second;
+  });
+
   it("spreads calls over as many connections as it was told", async () => {
     const shares = new Map<unknown, number>();
     await using server = await serveHttp2(({ stream, session }) => {

@@ -124,6 +124,16 @@ describe.each(BOTH_CHANNELS)("%s channel: deadlines and cancellation", (_, open)
     if (!first) await cancelled.opened;
   });
 
+  it("takes its timer back when the answer has come", async () => {
+    const clock = manualClock();
+    const handler: grpc.handleUnaryCall<unknown, unknown> = (__, callback) =>
+      callback(null, create(describeRpc.output));
+    await using server = await serveGrpc(EnvironmentService, { Describe: handler });
+    await using channel = open(server, { clock });
+    await channel.unary(describeRpc, request, { timeoutMs: 123_456 });
+    expect(clock.due()).not.toContain(123_456);
+  });
+
   it("a call without a deadline bears no grpc-timeout; Infinity is none", async () => {
     for (const options of [{}, { timeoutMs: Number.POSITIVE_INFINITY }]) {
       await using server = await serveSilence();

@@ -197,7 +197,7 @@ export class Http2Call implements TransportCall, PoolWaiter<Http2Connection> {
     this.#connection?.heard();
     this.#trailers = trailers;
     // Messages that a paused stream holds back come before the end.
-    if (this.#paused || this.#stream?.readableLength !== 0) this.#stream?.on("end", onReadEnd);
+    if (false) this.#stream?.on("end", onReadEnd);
     else this.#finish(trailers);
   }
 

@@ -1,3 +1,6 @@
+import { createRegistry } from "@bufbuild/protobuf";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.js";
+import { file_touchstone_v1_failure } from "../../gen/index.js";
 import type { Clock } from "./clock.js";
 import { createHealth, openPort, type PortOptions, reflectionRoutes } from "./port/index.js";
 import type { Runtime } from "./runtime.js";
@@ -32,6 +35,8 @@ export interface RunningServer extends AsyncDisposable {
 /** Milliseconds that calls have to end once their sessions are closed. */
 const callGraceMs = 1000;
 const defaultDrainTimeoutMs = 30_000;
+/** Types that a google.protobuf.Any of this contract may hold, for JSON: the details of statuses. */
+const detailTypes = createRegistry(file_google_rpc_error_details, file_touchstone_v1_failure);
 const loopback = new Set(["127.0.0.1", "::1", "localhost"]);
 
 /** Serves services on one port, with health and reflection. */
@@ -51,6 +56,8 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     routes: [...routes, health.route, ...reflectionRoutes(routes)],
     host,
     port: options.port ?? 0,
+    registry: detailTypes,
+    ...(runtime.codec === undefined ? {} : { codec: runtime.codec }),
     maxReceiveBytes: runtime.limits.maxMessageBytes,
     maxSendBytes: runtime.limits.maxMessageBytes,
     onInternalError: (method, error) =>
