@@ -38,14 +38,15 @@ const NO_METADATA: CallMetadata = { get: () => undefined, names: () => [] };
 /** Nothing has come. */
 export const NO_INFO: CallInfo = { headers: NO_METADATA, trailers: NO_METADATA };
 
-/** The one answer of a call. */
+/** The one answer of a call. `bytes` fields may share memory with what else came: copy the small ones that are kept. */
 export interface Answer<O> {
   readonly message: O;
   readonly info: CallInfo;
 }
 
 /**
- * The answers of a call, to be read once. Leaving a `for await` loop early ends the call.
+ * The answers of a call, to be read once. Leaving a `for await` loop early ends the call. `bytes` fields may share memory
+ * with what else came: copy the small ones that are kept.
  *
  * Reading throws {@link CallError} when the call does not end well.
  */

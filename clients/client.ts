@@ -128,13 +128,15 @@ class Caller {
     return async (init: MessageInitShape<I>, options: ClientCallOptions = {}): Promise<MessageShape<O>> => {
       const request = create(method.input, init);
       const scope = this.#scope(options, options.timeoutMs ?? this.#options.timeoutMs);
-      const answer = await repeat(kind, scope, () =>
-        this.#watched(method, async () => {
+      const answer = await repeat(kind, scope, async () => {
+        try {
           const one = await this.#channel.unary(method, request, this.#callOptions(options, scope));
           this.#look(method, one.info);
           return one;
-        }),
-      );
+        } catch (error) {
+          throw this.#judge(method, error);
+        }
+      });
       options.onInfo?.(answer.info);
       return answer.message;
     };

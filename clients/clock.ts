@@ -22,12 +22,13 @@ const LONGEST_DELAY_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => performance.now(),
   setTimer(ms, callback) {
-    let handle: NodeJS.Timeout;
-    const arm = (left: number): void => {
-      const delay = Math.min(left, LONGEST_DELAY_MS);
-      handle = setTimeout(() => (left > delay ? arm(left - delay) : callback()), delay);
-    };
-    arm(Math.max(0, ms));
-    return { cancel: () => clearTimeout(handle) };
+    if (ms <= LONGEST_DELAY_MS) {
+      const handle = setTimeout(callback, Math.max(0, ms));
+      return { cancel: () => clearTimeout(handle) };
+    }
+    let next = systemClock.setTimer(LONGEST_DELAY_MS, () => {
+      next = systemClock.setTimer(ms - LONGEST_DELAY_MS, callback);
+    });
+    return { cancel: () => next.cancel() };
   },
 };

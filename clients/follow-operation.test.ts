@@ -1,4 +1,5 @@
 import { Code } from "@connectrpc/connect";
+import type * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { type ActivateResponse, AgentSessionService, Delivery, ModelService } from "../gen/index.js";
 import { agentSessionClient } from "./agent-session-client.js";
@@ -120,6 +121,7 @@ describe.each(BOTH_CHANNELS)("followOperation over a %s channel", (_, open) => {
     const events = await allOf(agentSessionClient(channel, { repeat: SOON }).activate(turn));
     expect(told(events)).toEqual(ALL);
     expect(server.afters).toEqual([0n, 1n]);
+    await server.closed(2);
   });
 
   it("an arm that it does not know is passed on, and is never the end", async () => {
@@ -201,10 +203,9 @@ describe.each(BOTH_CHANNELS)("followOperation over a %s channel", (_, open) => {
       refusal(Code.FailedPrecondition, "OUT_OF_ORDER", { metadata: { expected_index: "3" } }),
       refusal(Code.Aborted, "OPERATION_FAILED"),
     ];
-    await using server = await serveGrpc(AgentSessionService, {
-      // biome-ignore lint/suspicious/noExplicitAny: grpc-js types errors of streams so
-      Activate: ((call: any) => call.emit("error", ends.shift() ?? status(Code.Internal, "none"))) as any,
-    });
+    const handler: grpc.handleServerStreamingCall<unknown, unknown> = (call) =>
+      call.emit("error", ends.shift() ?? status(Code.Internal, "none"));
+    await using server = await serveGrpc(AgentSessionService, { Activate: handler });
     await using channel = open(server);
     const client = agentSessionClient(channel, { repeat: SOON });
     const error = await errorOf(client.activate(turn).result());

@@ -44,4 +44,4 @@ export {
   repeatPolicy,
 } from "./repeat.js";
 export { type RpcKind, rpcKind } from "./rpc-kind.js";
-export type { FieldViolation } from "./status-details.js";
+export type { FieldViolation, StatusDetails } from "./status-details.js";

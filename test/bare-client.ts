@@ -36,6 +36,16 @@ export interface BareStream<T> extends Omit<BareAnswer<T>, "message"> {
   readonly messages: readonly T[];
 }
 
+/** A bidirectional call. */
+export interface BareDuplex<I, O> {
+  write(request: I): void;
+  /** The next answer; undefined when there is none any more. */
+  read(): Promise<O | undefined>;
+  /** Half-closes. */
+  end(): void;
+  cancel(): void;
+}
+
 /** How a call is made. */
 export interface BareOptions {
   readonly metadata?: Readonly<Record<string, string>>;
@@ -126,6 +136,30 @@ export class BareClient {
       });
       options.onCall?.(call);
     });
+  }
+
+  /** A bidirectional call, for a test to write and read as it likes. */
+  duplex<I extends DescMessage, O extends DescMessage>(
+    method: DescMethod & { input: I; output: O },
+  ): BareDuplex<MessageInitShape<I>, MessageShape<O>> {
+    const call = this.#client.makeBidiStreamRequest(
+      path(method),
+      (input: MessageShape<I>) => Buffer.from(toBinary(method.input, input)),
+      (bytes: Buffer) => fromBinary(method.output, bytes),
+      new grpc.Metadata(),
+      {},
+    );
+    call.on("error", () => {});
+    const answers = call[Symbol.asyncIterator]();
+    return {
+      write: (request) => void call.write(create(method.input, request)),
+      async read() {
+        const next = await answers.next();
+        return next.done === true ? undefined : (next.value as MessageShape<O>);
+      },
+      end: () => call.end(),
+      cancel: () => call.cancel(),
+    };
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
-import type { ServerHttp2Stream } from "node:http2";
+import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -15,7 +15,7 @@ import { manualClock } from "../fixtures/manual-clock.js";
 import { freePort, serveTcp, serveWire } from "../fixtures/tcp-server.js";
 import { http2Channel } from "./http2-channel.js";
 
-const { describe: describeRpc, watchSteps } = EnvironmentService.method;
+const { describe: describeRpc, getTask, watchSteps } = EnvironmentService.method;
 const request = create(describeRpc.input);
 const described = toBinary(describeRpc.output, create(describeRpc.output, { environment: "maths" }));
 const event = toBinary(
@@ -293,6 +293,29 @@ describe("http2 channel: connections of its own", () => {
     await clock.timer(40_000);
     await channel.close();
     await second;
+  });
+
+  it("gives up a request that the server has answered and does not take", async () => {
+    const closed = gate();
+    const server = createHttp2Server();
+    server.on("stream", (stream) => {
+      stream.on("error", () => {});
+      stream.on("close", () => closed.open());
+      // It reads a little and then no more: the end of the request never comes.
+      stream.once("data", () => stream.pause());
+      stream.respond(
+        { ":status": 200, "content-type": "application/grpc", "grpc-status": "8" },
+        { endStream: true },
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const channel = http2Channel({ url: `http://127.0.0.1:${port}` });
+    const large = create(getTask.input, { taskId: { id: "x".repeat(3_000_000) } });
+    expect((await errorOf(channel.unary(getTask, large))).code).toBe(Code.ResourceExhausted);
+    await closed.opened;
+    await channel.close();
+    server.close();
   });
 
   it("spreads calls over as many connections as it was told", async () => {

@@ -197,7 +197,7 @@ export class Http2Call implements TransportCall, PoolWaiter<Http2Connection> {
     this.#connection?.heard();
     this.#trailers = trailers;
     // Messages that a paused stream holds back come before the end.
-    if (false) this.#stream?.on("end", onReadEnd);
+    if (this.#paused || this.#stream?.readableLength !== 0) this.#stream?.on("end", onReadEnd);
     else this.#finish(trailers);
   }
 
@@ -307,9 +307,10 @@ export class Http2Call implements TransportCall, PoolWaiter<Http2Connection> {
     this.#over = true;
     this.#giveRoom();
     this.#frames = [];
-    // The peer has answered before our end: the rest is not wanted.
-    if (this.#stream !== undefined && !this.#stream.writableEnded) {
-      this.#stream.close(constants.NGHTTP2_CANCEL);
+    // The peer has answered before our end: it does not want the rest, and may never take it.
+    const stream = this.#stream;
+    if (stream !== undefined && (!stream.writableEnded || stream.writableLength > 0)) {
+      stream.close(constants.NGHTTP2_CANCEL);
     }
     this.#caller.onEnd(end, trailers);
   }

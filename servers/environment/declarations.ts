@@ -16,6 +16,7 @@ import {
 import { serviceInfo } from "../runtime/describe.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { EnvironmentDefinition, RewardSpec } from "./define-environment.js";
+import { maxPipelinedSteps } from "./step-stream.js";
 import { describeTool } from "./tool.js";
 
 const timings: Record<RewardSpec["timing"], RewardTiming> = {
@@ -69,7 +70,8 @@ export function declarationsOf<D, S>(definition: EnvironmentDefinition<D, S>): D
 export function featuresOf<D, S>(definition: EnvironmentDefinition<D, S>): Feature[] {
   const features: Feature[] = [];
   if (definition.tools !== undefined) features.push(Feature.TOOLS);
-  if (definition.tools !== undefined || definition.step !== undefined) features.push(Feature.STEP);
+  if (definition.tools !== undefined || definition.step !== undefined)
+    features.push(Feature.STEP, Feature.STEP_STREAM);
   return features;
 }
 
@@ -95,6 +97,7 @@ export function describeEnvironment<D, S>(
     publicSchemaJson: jsonSchema(definition.publicSchema),
     privilegedSchemaJson: jsonSchema(definition.privilegedSchema),
     rowSchemas: [...(definition.rowSchemas ?? [])],
+    maxPipelinedSteps: featuresOf(definition).includes(Feature.STEP_STREAM) ? maxPipelinedSteps : 0,
     samples: [...(definition.samples?.() ?? [])],
   });
 }

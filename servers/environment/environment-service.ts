@@ -14,10 +14,10 @@ import {
   VerifyResponseSchema,
 } from "../../gen/index.js";
 import { followEvents } from "../runtime/follow.js";
-import { invalidField } from "../runtime/refusal.js";
+import { invalidField, unsupported } from "../runtime/refusal.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { HeldService } from "../runtime/server.js";
-import { route, tellDelivery } from "../runtime/service.js";
+import { route, tellDelivery, toStatus } from "../runtime/service.js";
 import { Sessions } from "../runtime/sessions.js";
 import { validate, warmUp } from "../runtime/validate.js";
 import { describeEnvironment } from "./declarations.js";
@@ -25,6 +25,7 @@ import type { EnvironmentDefinition } from "./define-environment.js";
 import { type EnvironmentSession, soleAgent, worldOf } from "./environment-session.js";
 import { seed } from "./seed.js";
 import { step } from "./step.js";
+import { stepStream } from "./step-stream.js";
 import { verify } from "./verify.js";
 
 const heartbeat = () => create(VerifyResponseSchema, { event: { case: "heartbeat", value: {} } });
@@ -95,6 +96,16 @@ export function environmentService<Data, State>(
             tellDelivery(call, delivery);
             return await operation.answer();
           },
+          stepStream: (requests) =>
+            stepStream(requests, {
+              clock: runtime.clock,
+              batch: false,
+              perform: async ({ operation }) => {
+                if (operation.case !== "step") throw unsupported("STEP_BATCH", "a frame without a step");
+                return { case: "step", value: await step(context, operation.value).operation.answer() };
+              },
+              toStatus: (error) => toStatus(runtime, EnvironmentService.method.stepStream, error),
+            }),
         }
       : {}),
     ...(definition.tools === undefined

@@ -59,7 +59,8 @@ function streaming(runtime: Runtime, method: DescMethod, own: StreamLike): Strea
   };
 }
 
-function toStatus(runtime: Runtime, method: DescMethod, error: unknown): ConnectError {
+/** The status of whatever a service threw; words of an unexpected error go to the log only. */
+export function toStatus(runtime: Runtime, method: DescMethod, error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   if (!(error instanceof OperationFailure)) {
     runtime.log.error({ rpc: `${method.parent.typeName}/${method.name}`, err: error }, "unexpected error");
