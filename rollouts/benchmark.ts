@@ -1,14 +1,14 @@
-import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { parse } from "yaml";
 import { z } from "zod";
 import { ConfigError } from "../servers/composition/config-error.js";
-import { problemsOf } from "../servers/composition/problems.js";
+import { readYaml } from "../servers/composition/read-yaml.js";
+import { budgetSchema } from "../servers/composition/run-schema.js";
+import { problemsOf } from "../servers/composition/schema-problems.js";
 
 const schema = z.strictObject({
   name: z.string().min(1),
   description: z.string().optional(),
-  /** The environment that its tasks are for. */
+  /** The environment that its tasks are for, by the name that the environment itself has. */
   environment: z.string().min(1),
   tasks: z.strictObject({
     /** Absent: the file is given by --tasks. */
@@ -21,10 +21,13 @@ const schema = z.strictObject({
   }),
   /** The number that is the score. */
   metric: z.enum(["mean_reward", "pass_at_1"]),
+  /** Name of the driver. */
   driver: z.string().min(1),
+  /** How each task is tried; a run that says otherwise is another benchmark. */
   protocol: z.strictObject({
     repeats: z.int().min(1),
     attempts: z.int().min(1),
+    budget: budgetSchema.optional(),
   }),
   /** Scores that were measured. */
   baselines: z
@@ -33,32 +36,32 @@ const schema = z.strictObject({
 });
 
 /** A benchmark: a task set pinned by digest, split, metric, driver and protocol over an environment. */
-export type Benchmark = z.output<typeof schema> & {
+export interface Benchmark extends z.output<typeof schema> {
   /** The task file's path; absent where the run must give one. */
   readonly file: string | undefined;
-};
+}
 
 /** Reads a benchmark. Throws ConfigError. */
-export async function readBenchmark(file: string): Promise<Benchmark> {
-  let read: unknown;
-  try {
-    read = parse(await readFile(file, "utf8"));
-  } catch (error) {
-    throw new ConfigError([
-      `${file}: ${error instanceof Error ? error.message.split("\n")[0] : "cannot be read"}`,
-    ]);
-  }
-  const parsed = schema.safeParse(read);
-  if (!parsed.success)
-    throw new ConfigError(problemsOf(parsed.error, schema, []).map((problem) => `${file}: ${problem}`));
-  const { tasks } = parsed.data;
-  return { ...parsed.data, file: tasks.file === undefined ? undefined : resolve(dirname(file), tasks.file) };
+export async function readBenchmark(path: string): Promise<Benchmark> {
+  const { value, refuse } = await readYaml(path);
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw refuse(problemsOf(parsed.error, schema, []));
+  const { file } = parsed.data.tasks;
+  return { ...parsed.data, file: file === undefined ? undefined : resolve(dirname(path), file) };
 }
 
 /** Refuses a task set that is not the one that was pinned. */
-export function checkDigest(benchmark: Benchmark, digest: string, shown: string): void {
-  if (digest === benchmark.tasks.digest) return;
+export function checkDigest({ name, tasks }: Benchmark, digest: string, shown: string): void {
+  if (digest === tasks.digest) return;
   throw new ConfigError([
-    `${shown}: its digest ${digest} is not the one that benchmark ${benchmark.name} pins (${benchmark.tasks.digest}); use that file, or run it as plain tasks`,
+    `${shown}: expected the tasks that benchmark ${name} pins (${tasks.digest}), found ${digest}; give that file, or run it as plain tasks`,
+  ]);
+}
+
+/** Refuses an environment that is not the one that the benchmark's tasks are for. */
+export function checkEnvironment({ name, environment }: Benchmark, found: string, server: string): void {
+  if (found === environment) return;
+  throw new ConfigError([
+    `run.environment: benchmark ${name} is over environment "${environment}", found "${found}" at ${server}; name a server of that environment`,
   ]);
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { create } from "@bufbuild/protobuf";
-import { type EpisodeContext, EpisodeContextSchema, type Task, type TaskId } from "../gen/index.js";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type EpisodeContext, EpisodeContextSchema, type Task, type TaskId, TaskSchema } from "../gen/index.js";
 import type { PlacedTask } from "./task-set.js";
 
 /** One episode that is to be run: a task and which repeat of it. */
@@ -11,14 +11,16 @@ export interface PlannedEpisode {
   readonly groupId: string;
   readonly repeat: number;
   readonly task: Task;
+  /** Where the task was read, for messages. */
+  readonly place: string;
 }
 
 /** What is to be run, in order: each task, each of its repeats. */
 export interface Plan {
   readonly runId: string;
   readonly episodes: readonly PlannedEpisode[];
-  /** Digest of tasks and repeats: a resumed run must have the same. */
-  readonly digest: string;
+  /** Groups of repeats: one for each task. */
+  readonly groups: number;
 }
 
 /** Characters of a task id that a rollout_id shows; the hash behind it tells ids apart. */
@@ -40,20 +42,28 @@ export function taskSlug(taskId: TaskId | undefined): string {
 
 /** Plans the episodes of a run. Rollout ids end in `.r<repeat>`, so none looks like an attempt's key (ALL-ID-006). */
 export function planEpisodes(tasks: readonly PlacedTask[], repeats: number, runId: string): Plan {
-  const hash = createHash("sha256");
-  const episodes = tasks.flatMap(({ task }, i) => {
+  const episodes = tasks.flatMap(({ task, place }, i) => {
     const slug = taskSlug(task.taskId);
-    hash.update(`${slug}\n`);
     return Array.from({ length: repeats }, (_, repeat) => ({
       index: i * repeats + repeat,
       rolloutId: `${runId}.${slug}.r${repeat}`,
       groupId: `${runId}.${slug}`,
       repeat,
       task,
+      place,
     }));
   });
-  hash.update(String(repeats));
-  return { runId, episodes, digest: hash.digest("hex") };
+  return { runId, episodes, groups: tasks.length };
+}
+
+/** Digest over the tasks whole and in order, privileged parts included: other tasks are another run. */
+export function tasksDigest(tasks: readonly PlacedTask[]): string {
+  const hash = createHash("sha256");
+  for (const { task } of tasks) {
+    const bytes = toBinary(TaskSchema, task);
+    hash.update(`${bytes.length}\n`).update(bytes);
+  }
+  return `sha256:${hash.digest("hex")}`;
 }
 
 /** The context of an attempt at a planned episode. */

@@ -4,97 +4,119 @@ import {
   EpisodeOutcomeSchema,
   type Failure,
   FailureSchema,
-  type ReadTrajectoryResponse,
-  ReadTrajectoryResponseSchema,
-  Retry,
 } from "../gen/index.js";
+import { cutText } from "../servers/runtime/failure.js";
 import type { PlannedEpisode } from "./plan.js";
+
+/** An outcome with the JSON in which it is stored. */
+export interface StorableOutcome {
+  readonly message: EpisodeOutcome;
+  readonly json: unknown;
+}
+
+/** The outcome without what must not be stored: verifier_state is a secret of the environment. Throws where a peer's value has no JSON. */
+export function storableOutcome(message: EpisodeOutcome): StorableOutcome {
+  const json = toJson(EpisodeOutcomeSchema, { ...message, verifierState: new Uint8Array() });
+  return { message, json };
+}
 
 /** How one attempt ended, as it is stored. */
 export interface AttemptResult {
   readonly episode: PlannedEpisode;
   readonly attempt: number;
+  /** When it ended. */
+  readonly endedAt: Date;
   /** Absent where the episode server never gave one. */
-  readonly outcome: EpisodeOutcome | undefined;
+  readonly outcome: StorableOutcome | undefined;
   /** Set exactly where there is no verdict. */
   readonly failure: Failure | undefined;
-  readonly trajectory: readonly ReadTrajectoryResponse[];
+  /** ReadTrajectoryResponse in the contract's JSON. */
+  readonly trajectory: readonly unknown[];
+  /** Why the trajectory is not whole; empty: it is. */
+  readonly trajectoryMissing: string;
 }
 
-/** A verdict as `rollouts.jsonl` holds it: a line for each episode, complete by itself. */
-export interface RolloutRecord {
+interface AttemptRecord {
+  /** Place in the plan: the order of the tasks and their repeats. Lines stand in the order in which episodes ended. */
   readonly index: number;
   readonly rollout_id: string;
   readonly attempt: number;
   readonly group_id: string;
   readonly repeat: number;
   readonly task: { readonly taskset: string; readonly id: string };
+  readonly ended_at: string;
+  /** EpisodeOutcome in the contract's JSON, its secrets left out. */
+  readonly outcome: unknown;
+  /** Everything that was said and done, and every model call: ReadTrajectoryResponse in the contract's JSON. */
+  readonly trajectory: readonly unknown[];
+  /** Why the trajectory is not whole; null: it is. */
+  readonly trajectory_missing: string | null;
+}
+
+/** A verdict as `rollouts.jsonl` holds it: a line for each episode, complete by itself. */
+export interface RolloutRecord extends AttemptRecord {
   /** The episode's reward; null where the verdict has none: unscored. */
   readonly reward: number | null;
   readonly success: boolean | null;
+  /** Why the verdict is no valid measurement; null: it is one. */
   readonly masked: string | null;
-  readonly outcome: unknown;
-  readonly trajectory: readonly unknown[];
 }
 
 /** A failed attempt as `failures.jsonl` holds it. */
-export interface FailureRecord {
-  readonly index: number;
-  readonly rollout_id: string;
-  readonly attempt: number;
-  readonly task: { readonly taskset: string; readonly id: string };
+export interface FailureRecord extends AttemptRecord {
   /** The episode ended without a verdict; false: another attempt follows, now or when the run is resumed. */
   readonly final: boolean;
   readonly failure: unknown;
-  readonly outcome: unknown;
 }
 
-function taskOf({ task }: PlannedEpisode): { taskset: string; id: string } {
-  return { taskset: task.taskId?.taskset ?? "", id: task.taskId?.id ?? "" };
-}
+/** Longest reason that is stored, in bytes: the contract's own bound, whatever a peer sends (field-case-042). */
+const reasonBytes = 2000;
 
-/** The outcome without what must not be stored: verifier_state is a secret of the environment. */
-function outcomeJson(outcome: EpisodeOutcome | undefined): unknown {
-  if (outcome === undefined) return null;
-  return toJson(EpisodeOutcomeSchema, { ...outcome, verifierState: new Uint8Array() });
-}
-
-/** The record of an attempt that gave a verdict. */
-export function rolloutRecord({ episode, attempt, outcome, trajectory }: AttemptResult): RolloutRecord {
-  if (outcome?.outcome.case !== "verdict")
-    throw new Error("a rollout record of an episode without a verdict");
-  const { reward, success, masked } = outcome.outcome.value;
+function attemptRecord(result: AttemptResult): AttemptRecord {
+  const { episode, attempt, endedAt, outcome, trajectory, trajectoryMissing } = result;
+  const { taskId } = episode.task;
   return {
     index: episode.index,
     rollout_id: episode.rolloutId,
     attempt,
     group_id: episode.groupId,
     repeat: episode.repeat,
-    task: taskOf(episode),
+    task: { taskset: taskId?.taskset ?? "", id: taskId?.id ?? "" },
+    ended_at: endedAt.toISOString(),
+    outcome: outcome?.json ?? null,
+    trajectory,
+    trajectory_missing: trajectoryMissing === "" ? null : trajectoryMissing,
+  };
+}
+
+/** The record of an attempt that gave a verdict. */
+export function rolloutRecord(result: AttemptResult): RolloutRecord {
+  const ended = result.outcome?.message.outcome;
+  if (ended?.case !== "verdict") throw new Error("a rollout record of an episode without a verdict");
+  const { reward, success, masked } = ended.value;
+  const { outcome, trajectory, trajectory_missing, ...head } = attemptRecord(result);
+  return {
+    ...head,
     reward: reward?.value ?? null,
     success: success ?? null,
     masked: masked?.reason ?? null,
-    outcome: outcomeJson(outcome),
-    trajectory: trajectory.map((record) => toJson(ReadTrajectoryResponseSchema, record)),
+    outcome,
+    trajectory,
+    trajectory_missing,
   };
 }
 
 /** The record of an attempt that gave none. */
 export function failureRecord(result: AttemptResult, final: boolean): FailureRecord {
-  const { episode, attempt, outcome, failure } = result;
+  const { failure } = result;
   if (failure === undefined) throw new Error("a failure record of an episode that did not fail");
+  const { outcome, trajectory, trajectory_missing, ...head } = attemptRecord(result);
   return {
-    index: episode.index,
-    rollout_id: episode.rolloutId,
-    attempt,
-    task: taskOf(episode),
+    ...head,
     final,
-    failure: toJson(FailureSchema, failure),
-    outcome: outcomeJson(outcome),
+    failure: toJson(FailureSchema, { ...failure, reason: cutText(failure.reason, reasonBytes) }),
+    outcome,
+    trajectory,
+    trajectory_missing,
   };
-}
-
-/** Whether another attempt may help: `retry` alone says so (R9). */
-export function mayRetry(failure: Failure): boolean {
-  return failure.retry === Retry.NEW_ATTEMPT;
 }

@@ -1,69 +1,78 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "../servers/composition/config-error.js";
-import { type EpisodeState, RunIndex } from "./index-db.js";
-import { JsonlFile, readJsonl } from "./jsonl-file.js";
-import type { Plan } from "./plan.js";
+import type { Clock } from "../servers/runtime/clock.js";
+import type { Logger } from "../servers/runtime/log.js";
+import { readJsonl } from "./jsonl-reader.js";
+import { JsonlWriter } from "./jsonl-writer.js";
+import { makeFolder, runFiles } from "./run-folder.js";
+import { type EndedEpisode, type EpisodeState, type IndexRow, RunIndex } from "./run-index.js";
 import type { FailureRecord, RolloutRecord } from "./rollout-record.js";
-
-/** Files of a run, in its folder. */
-const runFiles = [
-  "rollouts.jsonl",
-  "failures.jsonl",
-  "index.sqlite",
-  "index.sqlite-wal",
-  "index.sqlite-shm",
-  "metrics.json",
-  "config.yaml",
-];
 
 /** Records that are written before they are made safe together. */
 const groupSize = 32;
 /** Milliseconds after which a smaller group is made safe. */
 const groupMs = 100;
 
-/** What is already known of a run that goes on. */
-export interface Progress {
-  readonly runId: string;
-  /** Attempts that were begun, by rollout_id. */
-  readonly attempts: ReadonlyMap<string, number>;
-  /** Episodes that need nothing more: a verdict is there, or they failed for good. */
-  readonly ended: ReadonlySet<string>;
+/** What a store is opened with. */
+export interface RolloutStoreOptions {
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
-/** Whether a folder holds a run. */
-export function holdsRun(folder: string): boolean {
-  return existsSync(join(folder, "index.sqlite")) || existsSync(join(folder, "rollouts.jsonl"));
-}
-
-/** Sets an earlier run's files apart, so that nothing of it shows in a fresh one (field-case-092). */
-export function setApart(folder: string): void {
-  const earlier = join(folder, "earlier");
-  mkdirSync(earlier, { recursive: true });
-  const target = join(earlier, String(readdirSync(earlier).length + 1));
-  mkdirSync(target);
-  for (const file of runFiles)
-    if (existsSync(join(folder, file))) renameSync(join(folder, file), join(target, file));
+/** Whether a verdict's reward counts: it is there, and it is a valid measurement. */
+export function scoredReward({ reward, masked }: Pick<RolloutRecord, "reward" | "masked">): number | null {
+  return masked === null ? reward : null;
 }
 
 /**
- * The folder of a run. `rollouts.jsonl` is the truth: verdicts, each once. `failures.jsonl` holds each failed attempt,
- * `index.sqlite` where to go on. Verdicts are made safe in groups; only then the index tells of them.
+ * The folder of a run while it runs. `rollouts.jsonl` is the truth: verdicts, each once. `failures.jsonl` holds each
+ * failed attempt, `index.sqlite` where to go on. Records are made safe in groups; only then the index tells of them,
+ * so that what it says is never more than what the files hold.
  */
 export class RolloutStore {
-  readonly #rollouts: JsonlFile;
-  readonly #failures: JsonlFile;
+  readonly folder: string;
   readonly #index: RunIndex;
+  readonly #rollouts: JsonlWriter;
+  readonly #failures: JsonlWriter;
+  readonly #clock: Clock;
+  readonly #openedAt: number;
+  readonly #elapsedBefore: number;
   readonly #landed = new Set<string>();
-  #group: { rolloutId: string; state: EpisodeState }[] = [];
+  readonly #broken = new AbortController();
+  #group: EndedEpisode[] = [];
+  #groupSafe = newSignal();
   #timer: NodeJS.Timeout | undefined;
   #syncing: Promise<void> = Promise.resolve();
 
-  constructor(readonly folder: string) {
-    mkdirSync(folder, { recursive: true });
-    this.#rollouts = new JsonlFile(join(folder, "rollouts.jsonl"));
-    this.#failures = new JsonlFile(join(folder, "failures.jsonl"));
-    this.#index = new RunIndex(join(folder, "index.sqlite"));
+  /** Opens a folder, making it where it is missing. Throws ConfigError where it is in use or damaged. */
+  constructor({ folder, clock, log }: RolloutStoreOptions) {
+    makeFolder(folder);
+    this.folder = folder;
+    this.#clock = clock;
+    this.#openedAt = clock.now();
+    this.#index = new RunIndex(join(folder, runFiles.index));
+    const opened: JsonlWriter[] = [];
+    const open = (name: string): JsonlWriter => {
+      const file = openFile(join(folder, name), log);
+      opened.push(file);
+      return file;
+    };
+    try {
+      this.#elapsedBefore = Number(this.#index.get("elapsed_ms") ?? 0);
+      this.#rollouts = open(runFiles.rollouts);
+      this.#failures = open(runFiles.failures);
+      this.#catchUp();
+    } catch (error) {
+      for (const file of opened) file.close();
+      this.#index.close();
+      throw error;
+    }
+  }
+
+  /** Aborts, with the error as reason, when a file could not be written: nothing more is stored then. */
+  get broken(): AbortSignal {
+    return this.#broken.signal;
   }
 
   /** The id of the run that the folder holds, if it holds one. */
@@ -71,79 +80,63 @@ export class RolloutStore {
     return this.#index.get("run_id");
   }
 
-  /** Begins a run, or goes on with one. Throws ConfigError where the plan is not the one that was begun. */
-  begin(plan: Plan): Progress {
-    const digest = this.#index.get("plan");
-    if (digest !== undefined && digest !== plan.digest) {
-      throw new ConfigError([
-        `${this.folder}: the run there has other tasks or repeats; resume it with the same, or choose another --out`,
-      ]);
-    }
-    this.#index.set("plan", plan.digest);
-    this.#index.set("run_id", plan.runId);
-    this.#index.plan(plan.episodes.map(({ rolloutId }) => rolloutId));
-    // What the file has and the index lacks was written before a crash: the file is the truth.
-    for (const { rollout_id: id } of readJsonl<RolloutRecord>(join(this.folder, "rollouts.jsonl")))
-      this.#landed.add(id);
-    this.#index.end([...this.#landed].map((rolloutId) => ({ rolloutId, state: "landed" })));
-    const rows = this.#index.rows();
-    const ended = [...rows.values()].filter(({ state }) => state !== "planned");
-    return {
-      runId: plan.runId,
-      attempts: new Map([...rows.values()].map((row) => [row.rollout_id, row.attempts])),
-      ended: new Set(ended.map(({ rollout_id: id }) => id)),
-    };
+  /** What the run was begun with. */
+  get identity(): string | undefined {
+    return this.#index.get("identity");
+  }
+
+  /** When the run was begun first. */
+  get startedAt(): string | undefined {
+    return this.#index.get("started_at");
+  }
+
+  /** Milliseconds that the run has been worked on, all its parts together (field-case-102). */
+  get elapsedMs(): number {
+    return this.#elapsedBefore + (this.#clock.now() - this.#openedAt);
+  }
+
+  /** Begins a run, or goes on with one. */
+  begin(run: { readonly runId: string; readonly identity: string; readonly rolloutIds: readonly string[] }): void {
+    this.#index.set({
+      run_id: run.runId,
+      identity: run.identity,
+      started_at: this.startedAt ?? this.#clock.date().toISOString(),
+    });
+    this.#index.plan(run.rolloutIds);
+  }
+
+  /** Where each episode stands. */
+  rows(): ReadonlyMap<string, IndexRow> {
+    return this.#index.rows();
   }
 
   /** An attempt begins. */
   attempt(rolloutId: string, attempt: number): void {
-    this.#index.begin(rolloutId, attempt);
+    this.#guarded(() => this.#index.begin(rolloutId, attempt));
   }
 
-  /** Lands a verdict. A second one of the same rollout is refused (field-case-096). */
-  land(record: RolloutRecord): void {
-    if (this.#landed.has(record.rollout_id)) {
-      throw new Error(`rollout ${record.rollout_id} has a verdict already; a second one is refused`);
+  /** Lands a verdict; resolves when it is safe. A second one of the same rollout is refused (field-case-096). */
+  land(record: RolloutRecord): Promise<void> {
+    const { rollout_id: rolloutId } = record;
+    if (this.#landed.has(rolloutId)) {
+      throw new Error(`rollout ${rolloutId} has a verdict already; a second one is refused`);
     }
-    this.#landed.add(record.rollout_id);
-    this.#rollouts.append(record);
-    this.#group.push({ rolloutId: record.rollout_id, state: "landed" });
-    this.#syncSoon();
+    this.#landed.add(rolloutId);
+    this.#guarded(() => this.#rollouts.append(record));
+    return this.#soonSafe({ rolloutId, state: "landed", reward: scoredReward(record) });
   }
 
-  /** Files a failed attempt. */
-  fail(record: FailureRecord): void {
-    this.#failures.append(record);
-    if (record.final) this.#group.push({ rolloutId: record.rollout_id, state: "failed" });
-    this.#syncSoon();
+  /** Files a failed attempt, with where its episode stands now; resolves when it is safe. */
+  fail(record: FailureRecord, state: EpisodeState): Promise<void> {
+    this.#guarded(() => this.#failures.append(record));
+    return this.#soonSafe({ rolloutId: record.rollout_id, state, reward: null });
   }
 
-  /** Writes a file of the run's folder whole. */
-  write(name: string, text: string): void {
-    const path = join(this.folder, name);
-    writeFileSync(`${path}.new`, text);
-    renameSync(`${path}.new`, path);
-  }
-
-  /** Every verdict and every failed attempt that the files hold. */
-  read(): { rollouts: RolloutRecord[]; failures: FailureRecord[] } {
-    return {
-      rollouts: readJsonl<RolloutRecord>(join(this.folder, "rollouts.jsonl")),
-      failures: readJsonl<FailureRecord>(join(this.folder, "failures.jsonl")),
-    };
-  }
-
-  /** Makes everything safe that was written. */
+  /** Makes everything safe that was written. Does not throw: see {@link broken}. */
   async sync(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#syncing = this.#syncing.then(async () => {
-      const group = this.#group;
-      this.#group = [];
-      await this.#rollouts.sync();
-      await this.#failures.sync();
-      if (group.length > 0) this.#index.end(group);
-    });
+    this.#syncing = this.#syncing.then(() => this.#syncGroup());
     await this.#syncing;
   }
 
@@ -154,8 +147,106 @@ export class RolloutStore {
     this.#index.close();
   }
 
-  #syncSoon(): void {
+  async #syncGroup(): Promise<void> {
+    const group = this.#group;
+    const safe = this.#groupSafe;
+    this.#group = [];
+    this.#groupSafe = newSignal();
+    const bytes = { rollouts_bytes: `${this.#rollouts.size}`, failures_bytes: `${this.#failures.size}` };
+    try {
+      if (this.#broken.signal.aborted) return;
+      await this.#rollouts.sync();
+      await this.#failures.sync();
+      this.#index.end(group, { ...bytes, elapsed_ms: `${this.elapsedMs}` });
+      safe.resolve();
+    } catch (error) {
+      this.#broken.abort(error);
+    }
+  }
+
+  #soonSafe(ended: EndedEpisode): Promise<void> {
+    this.#group.push(ended);
+    const { promise } = this.#groupSafe;
     if (this.#group.length >= groupSize) void this.sync();
     else this.#timer ??= setTimeout(() => void this.sync(), groupMs);
+    return promise;
   }
+
+  /** What cannot be written ends the run: its result would be lost, and a half line must stay the last one. */
+  #guarded(write: () => unknown): void {
+    this.#broken.signal.throwIfAborted();
+    try {
+      write();
+    } catch (error) {
+      this.#broken.abort(error);
+      throw error;
+    }
+  }
+
+  /**
+   * Reads what the index does not know of: what was written after its last group before a crash, or everything where it
+   * was lost. The files are the truth.
+   */
+  #catchUp(): void {
+    const known = (fact: "rollouts_bytes" | "failures_bytes", file: JsonlWriter): number => {
+      const bytes = Number(this.#index.get(fact) ?? 0);
+      if (bytes <= file.size) return bytes;
+      throw new ConfigError([
+        `${file.path}: has ${file.size} bytes and the index knows of ${bytes}; bring the file back, or delete ${runFiles.index} and lose what is missing`,
+      ]);
+    };
+    for (const [rolloutId, { state }] of this.#index.rows()) {
+      if (state === "landed") this.#landed.add(rolloutId);
+    }
+    const ended = new Map<string, EndedEpisode>();
+    const attempts = new Map<string, number>();
+    const note = (record: RolloutRecord | FailureRecord, state: EpisodeState, reward: number | null): void => {
+      const { rollout_id: rolloutId, attempt } = record;
+      attempts.set(rolloutId, Math.max(attempts.get(rolloutId) ?? 0, attempt));
+      ended.set(rolloutId, { rolloutId, state, reward });
+    };
+    const failures = readJsonl<FailureRecord>(this.#failures.path, known("failures_bytes", this.#failures));
+    for (const { record } of failures) note(record, stateAfter(record), null);
+    const rollouts = readJsonl<RolloutRecord>(this.#rollouts.path, known("rollouts_bytes", this.#rollouts));
+    for (const { record } of rollouts) {
+      this.#landed.add(record.rollout_id);
+      note(record, "landed", scoredReward(record));
+    }
+    if (ended.size === 0) return;
+    this.#index.plan([...ended.keys()]);
+    for (const [rolloutId, attempt] of attempts) this.#index.begin(rolloutId, attempt);
+    const [first = ""] = ended.keys();
+    // A run's id is what its rollouts' ids begin with.
+    if (this.runId === undefined) this.#index.set({ run_id: first.slice(0, first.indexOf(".")) });
+    this.#index.end([...ended.values()], {
+      rollouts_bytes: `${this.#rollouts.size}`,
+      failures_bytes: `${this.#failures.size}`,
+    });
+  }
+
+}
+
+/** Where an episode stands after a failed attempt that is filed. */
+function stateAfter({ final, failure }: FailureRecord): EpisodeState {
+  if (!final) return "planned";
+  return (failure as { readonly retry?: string }).retry === "RETRY_NEW_ATTEMPT" ? "exhausted" : "failed";
+}
+
+function openFile(path: string, log: Logger): JsonlWriter {
+  let file: JsonlWriter;
+  try {
+    file = new JsonlWriter(path);
+  } catch (error) {
+    throw new ConfigError([`${path}: cannot be opened: ${error instanceof Error ? error.message : String(error)}`]);
+  }
+  if (file.torn > 0) log.warn({ file: path, bytes: file.torn }, "cut off a torn last line");
+  return file;
+}
+
+function newSignal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve: () => void = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
 }

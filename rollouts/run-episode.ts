@@ -1,30 +1,17 @@
-import { create } from "@bufbuild/protobuf";
-import { CallError, type EpisodeClient } from "../clients/index.js";
-import {
-  type EpisodeOutcome,
-  type Failure,
-  FailureKind,
-  FailureSchema,
-  type ReadTrajectoryResponse,
-  type ResourceIntent,
-  Retry,
-  type RunRequest,
-  RunRequestSchema,
-  Stage,
-  StopMode,
-} from "../gen/index.js";
-import { contextOf, type PlannedEpisode } from "./plan.js";
-import { type AttemptResult, mayRetry } from "./rollout-record.js";
+import { type Failure, FailureKind, type ResourceIntent, Retry, Stage } from "../gen/index.js";
+import { toMs } from "../servers/runtime/duration.js";
+import type { PlannedEpisode } from "./plan.js";
+import type { AttemptResult } from "./rollout-record.js";
+import { type AttemptOptions, runAttempt } from "./run-attempt.js";
 
 /** What running an episode needs. */
-export interface RunEpisodeOptions {
-  readonly client: EpisodeClient;
-  /** What is asked of every episode alike; task and context are put in. */
-  readonly request: RunRequest;
-  /** Attempts in all; the first one here may not be 0 where a run is resumed. */
-  readonly attempts: number;
+export interface RunEpisodeOptions extends AttemptOptions {
+  /** Number of the first attempt here: not 0 where a run is resumed. */
   readonly firstAttempt: number;
-  readonly signal: AbortSignal;
+  /** Attempts at most, from the first one on. */
+  readonly attempts: number;
+  /** Aborts when nothing new is to be begun. */
+  readonly stop: AbortSignal;
   /** An attempt begins: its number is used up. */
   onAttempt(attempt: number): void;
   /** An attempt has ended, and what follows. */
@@ -32,113 +19,79 @@ export interface RunEpisodeOptions {
 }
 
 /**
- * What follows an attempt: another one, the end (a verdict, a failure that no attempt may cure, attempts used up), or
- * nothing for now because the run was stopped.
+ * What follows an attempt: another one; the end, which is a verdict, a failure that no attempt may cure, or attempts
+ * used up; or nothing for now, because the run was stopped.
  */
 export type EpisodeNext = "retry" | "verdict" | "failed" | "exhausted" | "stopped";
 
-/** Runs an episode: another attempt follows only where the failure calls for one (field-case-040). */
-export async function runEpisode(episode: PlannedEpisode, options: RunEpisodeOptions): Promise<EpisodeNext> {
-  let unreleased: ResourceIntent[] = [];
-  for (let attempt = options.firstAttempt; ; attempt += 1) {
-    if (options.signal.aborted) return "stopped";
+/** First wait before another attempt, in milliseconds; each further one is twice as long. */
+const firstRetryMs = 250;
+/** Longest wait that nobody asked for. */
+const maxRetryMs = 30_000;
+/** Longest wait that a failure may ask for; beyond it the episode ends at once (field-case-040). */
+const maxRetryAfterMs = 10 * 60_000;
+
+/** Runs an episode: another attempt follows only where the failure calls for one, and never more than the bound. */
+export async function runEpisode(episode: PlannedEpisode, options: RunEpisodeOptions): Promise<EpisodeEnd> {
+  const { firstAttempt, attempts, stop } = options;
+  let unreleased: readonly ResourceIntent[] = [];
+  for (let attempt = firstAttempt; ; attempt += 1) {
+    if (stop.aborted) return { next: "stopped", infrastructure: false };
     options.onAttempt(attempt);
-    const { result, left } = await runAttempt(episode, { ...options, attempt, unreleased });
+    const { result, left } = await runAttempt(episode, attempt, { ...options, unreleased });
     unreleased = left;
+    const tried = attempt + 1 - firstAttempt;
+    const waitMs = retryDelay(result.failure, tried);
     const next = whatNext(result.failure, {
-      more: attempt + 1 < options.attempts,
-      stopped: options.signal.aborted,
+      more: tried < attempts && waitMs !== undefined,
+      stopped: stop.aborted,
     });
     options.onEnd(result, next);
-    if (next !== "retry") return next;
+    if (next !== "retry") return { next, infrastructure: next === "exhausted" && isInfrastructure(result.failure) };
+    await pause(waitMs ?? 0, options);
   }
+}
+
+/** How an episode has ended. */
+export interface EpisodeEnd {
+  readonly next: Exclude<EpisodeNext, "retry">;
+  /** It used up its attempts and no agent is to blame: what the breaker counts. */
+  readonly infrastructure: boolean;
 }
 
 function whatNext(
   failure: Failure | undefined,
-  { more, stopped }: { more: boolean; stopped: boolean },
+  { more, stopped }: { readonly more: boolean; readonly stopped: boolean },
 ): EpisodeNext {
   if (failure === undefined) return "verdict";
-  if (!mayRetry(failure)) return "failed";
+  // R9: the kind implies no policy.
+  if (failure.retry !== Retry.NEW_ATTEMPT) return "failed";
   if (stopped) return "stopped";
   return more ? "retry" : "exhausted";
 }
 
-interface AttemptOptions extends RunEpisodeOptions {
-  readonly attempt: number;
-  readonly unreleased: readonly ResourceIntent[];
+/** An agent that needs too long for its turn may be slow by itself; all else that a new attempt may cure is not its doing. */
+function isInfrastructure(failure: Failure | undefined): boolean {
+  return failure !== undefined && !(failure.kind === FailureKind.TIMEOUT && failure.stage === Stage.ACTIVATE);
 }
 
-async function runAttempt(
-  episode: PlannedEpisode,
-  { client, request, attempt, unreleased, signal }: AttemptOptions,
-): Promise<{ result: AttemptResult; left: ResourceIntent[] }> {
-  const context = contextOf(episode, attempt);
-  const id = context.episodeId === undefined ? {} : { episodeId: context.episodeId };
-  const open = new Map<string, ResourceIntent>();
-  // A run that is stopped ends its episodes itself: left alone they would go on until they count as orphans.
-  const stop = (): void => {
-    client.stop({ ...id, mode: StopMode.ABANDON, reason: "the run was stopped" }).catch(() => undefined);
-  };
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    const events = client.run(
-      create(RunRequestSchema, {
-        ...request,
-        context,
-        source: { case: "task", value: episode.task },
-        unreleased: [...unreleased],
-      }),
-    );
-    for await (const { event } of events) {
-      if (event.case === "resourceIntent") open.set(event.value.id, event.value);
-      if (event.case === "resourceReleased") open.delete(event.value.id);
-    }
-    const outcome = await events.result();
-    const trajectory: ReadTrajectoryResponse[] = [];
-    for await (const record of client.readTrajectory(id)) trajectory.push(record);
-    const result = { episode, attempt, outcome, failure: failureOf(outcome), trajectory };
-    return { result, left: [...open.values()] };
-  } catch (error) {
-    const result = { episode, attempt, outcome: undefined, failure: failureOfCall(error), trajectory: [] };
-    return { result, left: [...open.values()] };
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
+/** Milliseconds to wait before the next attempt; undefined: longer than a run waits. */
+function retryDelay(failure: Failure | undefined, tried: number): number | undefined {
+  if (failure?.retryAfter === undefined) return Math.min(maxRetryMs, firstRetryMs * 2 ** (tried - 1));
+  const asked = toMs(failure.retryAfter);
+  return asked <= maxRetryAfterMs ? asked : undefined;
 }
 
-/** The failure of an outcome; one that holds neither verdict nor failure is a failure too (ALL-FAIL-006). */
-function failureOf({ outcome }: EpisodeOutcome): Failure | undefined {
-  switch (outcome.case) {
-    case "verdict":
-      return undefined;
-    case "failure":
-      return outcome.value;
-    case undefined:
-      return create(FailureSchema, {
-        kind: FailureKind.PROTOCOL_VIOLATION,
-        stage: Stage.UNSPECIFIED,
-        retry: Retry.NEVER,
-        reason: "the episode server gave an outcome with neither a verdict nor a failure that is known here",
-      });
-  }
-}
-
-/** The failure of an episode whose server did not answer: what it refused, or that it was lost. */
-function failureOfCall(error: unknown): Failure {
-  if (!(error instanceof CallError)) {
-    return create(FailureSchema, {
-      kind: FailureKind.INTERNAL,
-      retry: Retry.NEVER,
-      reason: `the run itself failed: ${error instanceof Error ? error.message : String(error)}`,
-    });
-  }
-  const retryable = !error.isRefusal || error.retryAfterMs !== undefined;
-  return create(FailureSchema, {
-    kind: retryable ? FailureKind.UNAVAILABLE : FailureKind.PROTOCOL_VIOLATION,
-    stage:
-      error.reason === "CAPACITY" || error.reason === "ADMISSION_TIMEOUT" ? Stage.ADMISSION : Stage.CHECK,
-    retry: retryable ? Retry.NEW_ATTEMPT : Retry.NEVER,
-    reason: error.message.slice(0, 2000),
+/** Waits, or until the run is stopped. */
+async function pause(ms: number, { clock, stop }: RunEpisodeOptions): Promise<void> {
+  if (stop.aborted) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      timer.cancel();
+      stop.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = clock.setTimer(ms, done);
+    stop.addEventListener("abort", done, { once: true });
   });
 }

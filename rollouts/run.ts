@@ -1,195 +1,162 @@
-import { randomBytes } from "node:crypto";
-import { stringify } from "yaml";
-import { episodeClient } from "../clients/index.js";
-import { ConfigError } from "../servers/composition/config-error.js";
-import { choose, findEnvironment } from "../servers/composition/implementations.js";
+import { join } from "node:path";
+import { environmentClient, systemClock as waitingClock } from "../clients/index.js";
 import type { Config } from "../servers/composition/load-config.js";
+import { type LoadedServer, loadServers } from "../servers/composition/load-servers.js";
 import { type StartedServers, startServers } from "../servers/composition/start-servers.js";
-import { withoutSecrets } from "../servers/composition/variables.js";
-import { Channels } from "../servers/runtime/dial.js";
+import { type Clock, systemClock } from "../servers/runtime/clock.js";
+import { Channels, type Dial } from "../servers/runtime/dial.js";
 import type { Logger } from "../servers/runtime/log.js";
-import { Breaker } from "./breaker.js";
-import { embeddedQueue } from "./episode-queue.js";
-import { computeMetrics, type Metrics } from "./metrics.js";
-import { type Plan, planEpisodes } from "./plan.js";
-import { checkCast, describeAll, takesReference } from "./preflight.js";
-import { changedRun, type RunChanges, requestOf, serversOf, tasksOf } from "./prepare.js";
-import { failureRecord, rolloutRecord } from "./rollout-record.js";
-import { holdsRun, RolloutStore, setApart } from "./rollout-store.js";
-import { runEpisode } from "./run-episode.js";
+import { type Benchmark, checkEnvironment } from "./benchmark.js";
+import { checkComposition, checkSizes } from "./check-composition.js";
+import type { RunProgress } from "./collect.js";
+import { clientOptions, describeServers, type RunDescribed, startedServer } from "./describe-servers.js";
+import { listTasks } from "./list-tasks.js";
+import { planEpisodes } from "./plan.js";
+import { checkFolder } from "./run-folder.js";
+import { requestOf } from "./run-request.js";
+import { agentsWith, configuredRun, type RunChanges, type RunSettings, serversOf, settle } from "./run-settings.js";
+import { type RunReport, runVariant } from "./run-variant.js";
+import { checkDistinct, checkTasks, forEnvironment, type PlacedTask, readTaskFiles } from "./task-set.js";
+import { type TaskSource, type TaskSources, taskSources } from "./task-source.js";
 
 /** What a run is told. */
 export interface RunOptions {
   readonly config: Config;
   readonly changes: RunChanges;
-  /** Folder of the run's files. */
+  /** Folder of the run's files; with several agents, of a folder for each. */
   readonly out: string;
   /** Go on with the run that the folder holds. */
   readonly resume: boolean;
   readonly log: Logger;
-  /** Aborts to stop: what runs is abandoned and cleaned up, nothing new is begun. */
-  readonly signal: AbortSignal;
-  /** Told of each episode that has ended. */
-  readonly onProgress?: (progress: RunProgress) => void;
+  /** Aborts to stop: nothing new is begun, and what runs may end within drain_timeout. */
+  readonly stop: AbortSignal;
+  /** Aborts to give up what runs at once. */
+  readonly abandon: AbortSignal;
+  /** Told of each episode that has ended, with the name of its run. */
+  readonly onProgress: (run: string, progress: RunProgress) => void;
+  readonly clock?: Clock;
 }
 
-/** How far a run is. */
-export interface RunProgress {
-  readonly done: number;
-  readonly total: number;
-  readonly scored: number;
-  readonly failed: number;
-  readonly rewardSum: number;
-}
-
-/** How a run ended. */
-export interface RunReport {
-  readonly metrics: Metrics;
+/** One of the runs that were asked for: the configuration's with other agents. */
+export interface Variant {
+  /** Its agents, for people. */
+  readonly name: string;
+  /** The agent server that the command line named. */
+  readonly agent: string | undefined;
+  readonly settings: RunSettings;
   readonly folder: string;
-  /** Why it stopped before its end; absent: it did not. */
-  readonly stopped: string | undefined;
-  /** Names of the agents that played. */
-  readonly agents: readonly string[];
 }
 
-/** Runs every planned episode to its verdict and lands it: plan, queue, land. Throws ConfigError for bad input. */
-export async function run(options: RunOptions): Promise<RunReport> {
-  const { config, changes, log } = options;
-  const settings = changedRun(config, changes);
+/** The machine's time. Waits of a run keep the process alive: between two attempts there may be nothing else that does. */
+const runClock: Clock = { ...systemClock, setTimer: waitingClock.setTimer };
+
+/**
+ * Runs every planned episode to its verdict and lands it: plan, queue, land; once for each agent that was named.
+ * Everything that can be found wrong is found before anything is started or written. Throws ConfigError.
+ */
+export async function run(options: RunOptions): Promise<RunReport[]> {
+  const { config, changes, log, clock = runClock } = options;
+  const configured = configuredRun(config);
+  const sources = await taskSources(config, configured, changes.tasks);
+  const variants = variantsOf(options, sources.benchmark);
+  const names = variants.flatMap(({ settings }) => serversOf(settings));
+  const loaded = await loadServers(config, [...new Set(names)]);
+  const files = await readTaskFiles(sources.sources, sources.benchmark);
+  checkLocally([...files.values()].flat(), loaded.get(configured.environment), sources.benchmark);
+
   const channels = new Channels();
   let started: StartedServers | undefined;
-  let store: RolloutStore | undefined;
   try {
-    // Everything that can be found wrong without a server is found before one is started.
-    const local = await localEnvironment(config, settings.environment);
-    const taskOptions = { folder: config.folder, file: changes.tasks, definition: local };
-    const early =
-      local === undefined ? undefined : await tasksOf(settings, { ...taskOptions, environment: local.name });
-    started = await startServers({ config, only: serversOf(settings), log });
-    const described = await describeAll(settings, started, channels.dial);
-    const tasks =
-      early ?? (await tasksOf(settings, { ...taskOptions, environment: described.environment.environment }));
-    const request = requestOf(settings, takesReference(described));
-    checkCast(request, described);
-    if (!options.resume && holdsRun(options.out)) setApart(options.out);
-    store = new RolloutStore(options.out);
-    const plan = planEpisodes(tasks, settings.repeats, store.runId ?? newRunId());
-    if (!options.resume || !holdsRun(options.out)) {
-      store.write("config.yaml", stringify({ ...(withoutSecrets(config.written) as object), run: settings }));
+    started = await startServers({ config, loaded, log });
+    const composed: Composed[] = [];
+    for (const variant of variants) {
+      const described = await describeServers(variant.settings, started, channels.dial);
+      composed.push({ variant, described });
     }
-    const driver = started.servers.get(settings.driver);
-    if (driver === undefined) throw new ConfigError([`server "${settings.driver}" was not started`]);
-    const client = episodeClient(channels.dial(driver.address), {
-      ...(driver.address.credential === undefined
-        ? {}
-        : { headers: { authorization: `Bearer ${driver.address.credential}` } }),
-    });
-    return await collect({ options, plan, store, client, request, settings });
+    const tasks = await allTasks(sources, files, { started, dial: channels.dial, composed });
+    const ready = composed.map((each) => ({ ...each, request: compose(each, tasks) }));
+    const reports: RunReport[] = [];
+    for (const { variant, described, request } of ready) {
+      if (options.stop.aborted) break;
+      const { benchmark } = sources;
+      const connection = { started, dial: channels.dial, described };
+      reports.push(await runVariant(variant, { ...options, clock, tasks, request, benchmark, connection }));
+    }
+    return reports;
   } finally {
-    await store?.close();
     await started?.close({ drainTimeoutMs: 0 });
     await channels[Symbol.asyncDispose]();
   }
 }
 
-function newRunId(): string {
-  return `run${randomBytes(6).toString("hex")}`;
-}
-
-/** The world itself, where the configuration says that it runs here. */
-async function localEnvironment(config: Config, name: string) {
-  const server = config.servers.get(name);
-  if (server?.kind !== "environment") return undefined;
-  const { environment, options = {} } = server.entry;
-  return await findEnvironment(choose(environment), {
-    at: `servers.${name}`,
-    folder: config.folder,
-    options,
+/** The runs that were asked for, one for each agent. Throws ConfigError. */
+function variantsOf(
+  { config, changes, out }: RunOptions,
+  benchmark: Benchmark | undefined,
+): readonly Variant[] {
+  const configured = configuredRun(config);
+  const named = [...new Set(changes.agents ?? [undefined])];
+  return named.map((agent) => {
+    const agents = agentsWith(config, configured, agent);
+    const folder = named.length > 1 && agent !== undefined ? join(out, agent) : out;
+    checkFolder(folder);
+    return {
+      name: Object.values(agents).join("+"),
+      agent,
+      settings: settle({ ...configured, agents }, changes, benchmark),
+      folder,
+    };
   });
 }
 
-interface CollectContext {
-  readonly options: RunOptions;
-  readonly plan: Plan;
-  readonly store: RolloutStore;
-  readonly client: ReturnType<typeof episodeClient>;
-  readonly request: ReturnType<typeof requestOf>;
-  readonly settings: ReturnType<typeof changedRun>;
+/** Lets an environment that runs here read every task, before anything is started. Throws ConfigError. */
+function checkLocally(
+  tasks: readonly PlacedTask[],
+  environment: LoadedServer | undefined,
+  benchmark: Benchmark | undefined,
+): void {
+  checkDistinct(tasks);
+  if (environment?.implementation.kind !== "environment") return;
+  const { definition } = environment.implementation;
+  if (benchmark !== undefined) checkEnvironment(benchmark, definition.name, environment.name);
+  forEnvironment(tasks, { name: definition.name, server: environment.name });
+  checkTasks(tasks, definition);
 }
 
-async function collect({
-  options,
-  plan,
-  store,
-  client,
-  request,
-  settings,
-}: CollectContext): Promise<RunReport> {
-  const progress = store.begin(plan);
-  const todo = plan.episodes.filter(({ rolloutId }) => !progress.ended.has(rolloutId));
-  const breaker = new Breaker(settings.breaker);
-  const signal = AbortSignal.any([options.signal, breaker.signal]);
-  const state = {
-    done: plan.episodes.length - todo.length,
-    total: plan.episodes.length,
-    scored: 0,
-    failed: 0,
-    rewardSum: 0,
-  };
-  const tell = (): void => options.onProgress?.({ ...state });
-  tell();
-  await embeddedQueue.drain({
-    episodes: todo,
-    concurrency: settings.concurrency,
-    signal,
-    async work(episode) {
-      const next = await runEpisode(episode, {
-        client,
-        request,
-        attempts: (progress.attempts.get(episode.rolloutId) ?? 0) + settings.attempts,
-        firstAttempt: progress.attempts.get(episode.rolloutId) ?? 0,
-        signal,
-        onAttempt: (attempt) => store.attempt(episode.rolloutId, attempt),
-        onEnd(result, follows) {
-          if (follows !== "verdict") {
-            store.fail(failureRecord(result, follows === "failed" || follows === "exhausted"));
-            return;
-          }
-          const record = rolloutRecord(result);
-          store.land(record);
-          if (record.reward !== null && record.masked === null) {
-            state.scored += 1;
-            state.rewardSum += record.reward;
-          }
-          acknowledge(client, result.episode.rolloutId, result.attempt);
-        },
-      });
-      breaker.ended(next === "exhausted");
-      if (next === "failed" || next === "exhausted") state.failed += 1;
-      if (next !== "stopped") state.done += 1;
-      tell();
-    },
-  });
-  await store.sync();
-  const { rollouts, failures } = store.read();
-  const metrics = computeMetrics(rollouts, failures, plan.episodes.length);
-  store.write(
-    "metrics.json",
-    `${JSON.stringify({ run_id: plan.runId, agents: settings.agents, ...metrics }, null, 2)}\n`,
-  );
-  return {
-    metrics,
-    folder: options.out,
-    stopped: breaker.signal.aborted
-      ? `${settings.breaker} episodes in a row used up their attempts on infrastructure`
-      : options.signal.aborted
-        ? "it was asked to stop"
-        : undefined,
-    agents: Object.values(settings.agents),
-  };
+interface Composed {
+  readonly variant: Variant;
+  readonly described: RunDescribed;
 }
 
-/** Tells the episode server that the outcome is stored; whether it hears of it changes nothing. */
-function acknowledge(client: ReturnType<typeof episodeClient>, rolloutId: string, attempt: number): void {
-  client.ack({ episodeId: { rolloutId, attempt } }).catch(() => undefined);
+/** The tasks of all sources, in their order. Throws ConfigError. */
+async function allTasks(
+  { sources, benchmark }: TaskSources,
+  files: ReadonlyMap<TaskSource, readonly PlacedTask[]>,
+  servers: { readonly started: StartedServers; readonly dial: Dial; readonly composed: readonly Composed[] },
+): Promise<readonly PlacedTask[]> {
+  const { started, dial, composed } = servers;
+  const [first] = composed;
+  if (first === undefined) return [];
+  const { environment: described } = first.described;
+  const server = startedServer(started, first.variant.settings.environment);
+  const tasks: PlacedTask[] = [];
+  for (const source of sources) {
+    if (source.from === "file") tasks.push(...(files.get(source) ?? []));
+    else {
+      const client = environmentClient(dial(server.address), clientOptions(server));
+      tasks.push(...(await listTasks(source, { client, described })));
+    }
+  }
+  checkDistinct(tasks);
+  if (benchmark !== undefined) checkEnvironment(benchmark, described.environment, server.name);
+  forEnvironment(tasks, { name: described.environment, server: server.name });
+  return tasks;
+}
+
+/** What is asked of every episode of a run. Throws ConfigError where its servers cannot work together on its tasks. */
+function compose({ variant: { settings }, described }: Composed, tasks: readonly PlacedTask[]) {
+  const request = requestOf(settings, described);
+  checkComposition(settings, request, described);
+  checkSizes(planEpisodes(tasks, 1, "check"), request, described);
+  return request;
 }

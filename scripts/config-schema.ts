@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { runSchema, serverKinds } from "../servers/composition/config-schema.js";
+import { runSchema } from "../servers/composition/run-schema.js";
+import { serverKinds } from "../servers/composition/server-schema.js";
 
 const schema = z.toJSONSchema(
   z.strictObject({

@@ -1,5 +1,4 @@
-import { create } from "@bufbuild/protobuf";
-import { z } from "zod";
+import { clone, create } from "@bufbuild/protobuf";
 import {
   ActivateRequestSchema,
   type ActivateResponse,
@@ -7,10 +6,8 @@ import {
   AgentSessionService,
   AgentSessionServiceCloseRequestSchema,
   AgentSessionServiceCloseResponseSchema,
-  AgentSessionServiceDescribeResponseSchema,
   AgentSessionServiceKeepAliveRequestSchema,
   AgentSessionServiceKeepAliveResponseSchema,
-  Feature,
   GapSchema,
   InterruptRequestSchema,
   InterruptResponseSchema,
@@ -19,10 +16,9 @@ import {
   Stage,
   UsageSchema,
 } from "../../gen/index.js";
-import { serviceInfo } from "../runtime/describe.js";
 import type { Dial } from "../runtime/dial.js";
 import { followEvents } from "../runtime/follow.js";
-import { Refusal } from "../runtime/refusal.js";
+import { keyHeader } from "../runtime/instance.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { HeldService } from "../runtime/server.js";
 import { route, tellDelivery } from "../runtime/service.js";
@@ -31,7 +27,8 @@ import { validate, warmUp } from "../runtime/validate.js";
 import { activate } from "./activate.js";
 import type { AgentSession } from "./agent-session.js";
 import type { AgentDefinition } from "./define-agent.js";
-import { spokenDialects } from "./model-peer.js";
+import { describeAgent } from "./describe-agent.js";
+import { interrupt } from "./interrupt.js";
 import { open } from "./open.js";
 
 const heartbeat = () => create(ActivateResponseSchema, { event: { case: "heartbeat", value: {} } });
@@ -50,7 +47,7 @@ export interface AgentServiceOptions<Options> {
 
 /** AgentSessionService over a harness. */
 export function agentService<Options>(options: AgentServiceOptions<Options>): HeldService {
-  const { definition, runtime } = options;
+  const { runtime } = options;
   const sessions = new Sessions<AgentSession<Options>>({
     runtime,
     what: "session",
@@ -62,17 +59,14 @@ export function agentService<Options>(options: AgentServiceOptions<Options>): He
     },
   });
   const context = { ...options, sessions };
-  const description = describe(definition, runtime);
   warmUp([OpenRequestSchema, ActivateRequestSchema]);
 
   const routed = route(runtime, AgentSessionService, {
-    describe() {
-      if (description.service !== undefined) description.service.draining = runtime.draining;
-      return description;
-    },
+    describe: () => describeAgent(options),
     async open(request, call) {
       validate(OpenRequestSchema, request);
-      const { operation, delivery } = open(context, request);
+      const key = call.requestHeader.get(keyHeader) ?? undefined;
+      const { operation, delivery } = open(context, request, key);
       tellDelivery(call, delivery);
       return await operation.answer(call);
     },
@@ -90,25 +84,15 @@ export function agentService<Options>(options: AgentServiceOptions<Options>): He
     },
     async interrupt(request) {
       validate(InterruptRequestSchema, request);
-      const session = sessions.open(request.sessionId);
-      if (request.activationIndex >= session.begun("activation")) {
-        const expected = session.begun("activation");
-        throw new Refusal("OUT_OF_ORDER", `activation ${request.activationIndex} was never begun`, {
-          metadata: { expected_index: String(expected) },
-        });
-      }
-      const operation = sessions.recorded(request.sessionId, `activate:${request.activationIndex}`);
-      if (operation === undefined || operation.state !== "running") {
-        return create(InterruptResponseSchema, { alreadyEnded: true });
-      }
-      session.state.interrupt?.();
-      await operation.settled();
-      return create(InterruptResponseSchema, { alreadyEnded: false });
+      const alreadyEnded = await interrupt(sessions, request);
+      return create(InterruptResponseSchema, { alreadyEnded });
     },
     async *readTranscript(request) {
       validate(ReadTranscriptRequestSchema, request);
-      const { state } = sessions.known(request.sessionId);
-      yield* state?.transcript.records.slice(Number(request.afterSequence)) ?? [];
+      const session = sessions.known(request.sessionId);
+      // ALL-LEASE-006
+      if (session.end === undefined) sessions.touch(session);
+      yield* session.state?.transcript.after(request.afterSequence) ?? [];
     },
     async close(request) {
       validate(AgentSessionServiceCloseRequestSchema, request);
@@ -116,8 +100,8 @@ export function agentService<Options>(options: AgentServiceOptions<Options>): He
       return create(AgentSessionServiceCloseResponseSchema, {
         receipt,
         activations: session.begun("activation"),
-        usage: session.state?.usage ?? create(UsageSchema),
-        transcriptRecords: BigInt(session.state?.transcript.records.length ?? 0),
+        usage: clone(UsageSchema, session.state?.usage ?? create(UsageSchema)),
+        transcriptRecords: BigInt(session.state?.transcript.length ?? 0),
       });
     },
     keepAlive(request) {
@@ -128,23 +112,4 @@ export function agentService<Options>(options: AgentServiceOptions<Options>): He
     },
   });
   return { routes: [routed], live: () => sessions.live, drain: () => sessions.drain() };
-}
-
-function describe<Options>(definition: AgentDefinition<Options>, runtime: Runtime) {
-  return create(AgentSessionServiceDescribeResponseSchema, {
-    service: serviceInfo(runtime, {
-      name: definition.name,
-      version: definition.version,
-      features: [
-        Feature.CONTINUATION,
-        Feature.INTERRUPT,
-        Feature.TOOLS_BY_STEP,
-        ...(definition.takesReference === true ? [Feature.REFERENCE] : []),
-      ],
-    }),
-    harness: { name: definition.name, version: definition.version },
-    modelDialects: definition.needsModel ? spokenDialects : [],
-    optionsSchemaJson: JSON.stringify(z.toJSONSchema(definition.options, { io: "input" })),
-    ...(definition.maxBudget === undefined ? {} : { maxBudget: definition.maxBudget }),
-  });
 }

@@ -20,7 +20,10 @@ export interface AgentSession<Options> {
   readonly context: EpisodeContext;
   readonly agentId: string;
   readonly options: Options;
+  /** What holds for a turn that is given no budget of its own, as Open echoed it. */
   readonly budget: Budget;
+  /** The most that any turn's budget may be. */
+  readonly maxBudget: Budget;
   readonly reference: Reference | undefined;
   /** The conversation so far, instructions first. */
   readonly conversation: Item[];
@@ -30,25 +33,30 @@ export interface AgentSession<Options> {
   /** Let go with the session's release: after Close none of its credentials is used (AGT-CLOS-005). */
   model: ModelPeer | undefined;
   toolPeers: readonly ToolPeer[];
-  /** Ends the running turn early, keeping its work. */
+  /** Ends the running turn early, keeping its work; undefined where none runs. */
   interrupt: (() => void) | undefined;
 }
 
 /** Everything that a session saw and said, in order (AGT-READ-001). */
 export class Transcript {
-  readonly records: ReadTranscriptResponse[] = [];
+  readonly #records: ReadTranscriptResponse[] = [];
+
+  /** Number of records. */
+  get length(): number {
+    return this.#records.length;
+  }
 
   add(
     activationIndex: number,
     record: NonNullable<MessageInitShape<typeof ReadTranscriptResponseSchema>["record"]>,
   ): void {
-    this.records.push(
-      create(ReadTranscriptResponseSchema, {
-        sequence: BigInt(this.records.length + 1),
-        activationIndex,
-        record,
-      }),
-    );
+    const sequence = BigInt(this.#records.length + 1);
+    this.#records.push(create(ReadTranscriptResponseSchema, { sequence, activationIndex, record }));
+  }
+
+  /** The records behind a sequence, as they are now. */
+  after(sequence: bigint): readonly ReadTranscriptResponse[] {
+    return this.#records.slice(Number(sequence));
   }
 }
 

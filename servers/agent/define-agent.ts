@@ -25,8 +25,8 @@ export interface ModelAsk {
 
 /** How a tool call ended for the harness. */
 export interface ToolCalled {
-  /** What the model is to read: the environment's answer, or why there is none. */
-  readonly result: Item;
+  /** What the model is to read: the call's result first, then what else the environment said. Recorded already. */
+  readonly items: readonly Item[];
   /** The world said that the episode is over. */
   readonly ended: boolean;
 }
@@ -44,16 +44,19 @@ export interface Turn<Options> {
   readonly tools: readonly Tool[];
   /** The task's solution, for an agent that declares REFERENCE. */
   readonly reference: Reference | undefined;
-  /** Aborts when the turn must end: wall time, Interrupt, Close, timeout. */
+  /** Aborts when the turn must end: wall time, Interrupt, Close, timeout. What is done afterwards is not heard. */
   readonly signal: AbortSignal;
-  /** Records something said or done; it becomes part of the output and of the conversation. */
+  /**
+   * Records something said or done; it becomes part of the output and of the conversation. What a model or a tool
+   * answered is recorded by `generate` and `callTool` themselves.
+   */
   say(item: Item): void;
   /**
-   * Asks the model once and records what it said. Answers `stop` where the budget is spent, or the answer itself ends
-   * the turn: cut, out of context, refused.
+   * Asks the model once and records what it said. Answers `stop` where the turn must end: its budget is spent, it was
+   * ended early, or the answer itself ends it (cut, out of context, refused).
    */
   generate(ask: ModelAsk): Promise<{ readonly choice: Choice } | { readonly stop: StopReason }>;
-  /** Calls a tool once and records its result. Answers `stop` where the budget is spent or the episode is over. */
+  /** Calls a tool once and records its result. Answers `stop` where the turn must end. */
   callTool(call: ToolCall): Promise<{ readonly called: ToolCalled } | { readonly stop: StopReason }>;
 }
 
@@ -74,13 +77,27 @@ export interface AgentDefinition<Options> {
   readonly takesReference?: boolean;
   /** Schema of its options. */
   readonly options: z.ZodType<Options>;
-  /** The most that a budget may be. */
-  readonly maxBudget?: MessageInitShape<typeof BudgetSchema>;
-  /** Takes one turn. */
+  /** The most that a turn may use under these options, whatever is asked for. Absent: no such bound. */
+  maxBudget?(options: Options): MessageInitShape<typeof BudgetSchema>;
+  /**
+   * Takes one turn. It runs in the agent server's own process and ends when `turn.signal` aborts: one that goes on all
+   * the same is not heard any more, and Close tells that it could not be stopped.
+   */
   activate(turn: Turn<Options>): Promise<TurnEnd>;
 }
 
-/** Defines an agent. */
+/**
+ * Defines an agent.
+ *
+ * @example
+ * export default defineAgent({
+ *   name: "one-question", version: "1.0.0", needsModel: true, options: z.strictObject({}),
+ *   async activate(turn) {
+ *     const answered = await turn.generate({ items: [...turn.history, ...turn.input] });
+ *     return { stopReason: "stop" in answered ? answered.stop : StopReason.DONE };
+ *   },
+ * });
+ */
 export function defineAgent<Options>(definition: AgentDefinition<Options>): AgentDefinition<Options> {
   return definition;
 }

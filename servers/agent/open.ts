@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import {
+  BudgetSchema,
   type OpenRequest,
   OpenRequestSchema,
   type OpenResponse,
@@ -13,23 +14,29 @@ import { chatMessage } from "../runtime/items.js";
 import type { Delivered } from "../runtime/ledger.js";
 import { invalidField, Refusal, unsupported } from "../runtime/refusal.js";
 import type { Sessions } from "../runtime/sessions.js";
+import { tighterBudget } from "../runtime/tighter-budget.js";
 import type { AgentServiceOptions } from "./agent-service.js";
 import { type AgentSession, Transcript } from "./agent-session.js";
-import { enforced } from "./budget.js";
-import { openModel } from "./model-peer.js";
-import { openTools } from "./tool-peer.js";
+import { type ModelPeer, openModel } from "./model-peer.js";
+import { openTools } from "./open-tools.js";
+import { readOptions } from "./read-options.js";
 
 /** What Open works with. */
 export interface OpenContext<Options> extends AgentServiceOptions<Options> {
   readonly sessions: Sessions<AgentSession<Options>>;
 }
 
-/** Starts a session, or finds the operation that did. */
-export function open<Options>(context: OpenContext<Options>, request: OpenRequest): Delivered<OpenResponse> {
+/** Starts a session, or finds the operation that did. `key`: the episode's, as the caller's metadata has it. */
+export function open<Options>(
+  context: OpenContext<Options>,
+  request: OpenRequest,
+  key: string | undefined,
+): Delivered<OpenResponse> {
   const { definition, sessions, dial } = context;
   const { context: episode } = request;
-  if (episode === undefined) throw invalidField("context", "is required");
-  let options: Options;
+  if (episode?.episodeId === undefined) throw invalidField("context.episode_id", "is required");
+  const peers = { dial, key: key ?? episode.episodeId.rolloutId };
+  let checked: { readonly options: Options; readonly model: ModelPeer | undefined };
   return sessions.create<OpenResponse>({
     id: request.sessionId,
     context: episode,
@@ -41,20 +48,17 @@ export function open<Options>(context: OpenContext<Options>, request: OpenReques
       if (request.reference !== undefined && definition.takesReference !== true) {
         throw unsupported("REFERENCE", "Open with a reference");
       }
-      if (request.sandbox !== undefined) {
-        const description = "this agent runs nothing in a sandbox; open it without one";
-        throw new Refusal("UNSATISFIED_REQUIREMENT", `sandbox: ${description}`, {
-          violations: [{ field: "sandbox", description }],
-        });
-      }
-      // Refused here where no dialect fits; nothing is connected yet.
-      if (definition.needsModel) openModel(request.modelAccesses, dial);
-      options = readOptions(context, request.optionsJson);
+      if (request.sandbox !== undefined) throw needlessSandbox();
+      checked = {
+        options: readOptions(context, request.optionsJson),
+        model: definition.needsModel ? openModel(request.modelAccesses, peers) : undefined,
+      };
     },
-    async make(_execution, facts) {
-      const { peers, skipped } = await openTools(request.toolAccesses, dial);
-      const model = definition.needsModel ? openModel(request.modelAccesses, dial) : undefined;
-      const budget = enforced(request.budget, definition.maxBudget);
+    async make(execution, facts) {
+      const { options, model } = checked;
+      const tools = await openTools(request.toolAccesses, peers, execution.signal);
+      const maxBudget = create(BudgetSchema, definition.maxBudget?.(options) ?? {});
+      const budget = tighterBudget(request.budget, maxBudget);
       const instructions =
         request.instructions === "" ? [] : [chatMessage(Role.SYSTEM, request.instructions)];
       return {
@@ -63,6 +67,7 @@ export function open<Options>(context: OpenContext<Options>, request: OpenReques
           agentId: request.agentId,
           options,
           budget,
+          maxBudget,
           reference: request.reference,
           // AGT-OPEN-007: instructions, history, then what each activation says.
           conversation: [...instructions, ...request.history],
@@ -70,14 +75,15 @@ export function open<Options>(context: OpenContext<Options>, request: OpenReques
           usage: create(UsageSchema, { modelTime: fromMs(0), toolTime: fromMs(0) }),
           tools: request.tools,
           model,
-          toolPeers: peers,
+          toolPeers: tools.peers,
           interrupt: undefined,
         },
         answer: create(OpenResponseSchema, {
           answerId: facts.answerId,
           context: episode,
+          // AGT-OPEN-001
           budget,
-          skipped,
+          skipped: tools.skipped,
           ...(model === undefined ? {} : { dialect: model.dialect }),
           lease: facts.lease,
           timeout: fromMs(facts.timeoutMs),
@@ -87,22 +93,9 @@ export function open<Options>(context: OpenContext<Options>, request: OpenReques
   });
 }
 
-/** The session's options: Open's over the server's own. */
-function readOptions<Options>({ definition, defaults }: OpenContext<Options>, optionsJson: string): Options {
-  let own: unknown;
-  try {
-    own = optionsJson === "" ? {} : JSON.parse(optionsJson);
-  } catch {
-    throw invalidField("options_json", "expected the text of a JSON object, found text that is no JSON");
-  }
-  if (typeof own !== "object" || own === null || Array.isArray(own)) {
-    throw invalidField("options_json", "expected the text of a JSON object, found another JSON value");
-  }
-  const parsed = definition.options.safeParse({ ...defaults, ...own });
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw invalidField(
-    `options_json.${issue?.path.join(".") ?? ""}`,
-    issue?.message ?? "does not fit the schema",
-  );
+function needlessSandbox(): Refusal {
+  const description = "this agent runs nothing in a sandbox; open it without one";
+  return new Refusal("UNSATISFIED_REQUIREMENT", `sandbox: ${description}`, {
+    violations: [{ field: "sandbox", description }],
+  });
 }

@@ -1,26 +1,22 @@
 import { create } from "@bufbuild/protobuf";
-import { CallError, type EnvironmentClient, environmentClient } from "../../clients/index.js";
+import { Code } from "@connectrpc/connect";
+import { CallError, type Channel, type EnvironmentClient, environmentClient } from "../../clients/index.js";
 import {
   ActionSchema,
   Boundary,
   FailureKind,
   type Item,
-  Retry,
-  type SkippedAccess,
-  SkippedAccessSchema,
   type StepAccess,
-  type ToolAccess,
+  type StepResponse,
   type ToolCall,
 } from "../../gen/index.js";
-import type { Dial } from "../runtime/dial.js";
-import { OperationFailure } from "../runtime/failure.js";
 import { toolResult, toolResultItem } from "../runtime/items.js";
-import { causeOf, failureOf } from "../runtime/peer-failure.js";
+import { accessHeaders, failureOfAccess } from "./granted-access.js";
 
 /** How a step by a tool call ended. */
 export interface Stepped {
-  /** What the environment answered to the call; an error result where it refused it. */
-  readonly result: Item;
+  /** What the environment said: the call's result first; an error result where the call was refused. */
+  readonly items: readonly Item[];
   /** The episode is over: the step ended it, or was refused because it had ended before. */
   readonly ended: "no" | "now" | "before";
 }
@@ -37,53 +33,19 @@ export interface ToolPeer {
 /** Milliseconds within which a way to tools must prove that it works. */
 const probeMs = 10_000;
 
-/**
- * Tries each access. A required one that cannot be used fails Open (AGT-OPEN-002), an optional one is skipped and told
- * (AGT-OPEN-003).
- */
-export async function openTools(
-  accesses: readonly ToolAccess[],
-  dial: Dial,
-): Promise<{ readonly peers: ToolPeer[]; readonly skipped: SkippedAccess[] }> {
-  const peers: ToolPeer[] = [];
-  const skipped: SkippedAccess[] = [];
-  for (const access of accesses) {
-    try {
-      peers.push(await openTool(access, dial));
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : "cannot be used";
-      if (access.required) {
-        throw new OperationFailure({
-          kind: FailureKind.TOOL_UNREACHABLE,
-          retry: Retry.NEW_ATTEMPT,
-          reason: `required tool access "${access.name}" cannot be used: ${reason}`,
-          ...(error instanceof CallError ? { causes: [causeOf(error, Boundary.ENVIRONMENT)] } : {}),
-        });
-      }
-      skipped.push(create(SkippedAccessSchema, { name: access.name, reason }));
-    }
+/** The tools of a session by Step of its environment. Throws CallError where they cannot be reached. */
+export async function stepPeer(
+  access: StepAccess,
+  { channel, key, signal }: { channel: Channel; key: string; signal: AbortSignal },
+): Promise<ToolPeer> {
+  const client = environmentClient(channel, { headers: accessHeaders(access.bearerToken, key) });
+  try {
+    const { sessionId, agentId } = access;
+    await client.listTools({ sessionId, agentId }, { timeoutMs: probeMs, signal });
+  } catch (error) {
+    // Steps without the feature TOOLS: whoever says so can be reached.
+    if (!(error instanceof CallError && error.code === Code.Unimplemented)) throw error;
   }
-  return { peers, skipped };
-}
-
-async function openTool(access: ToolAccess, dial: Dial): Promise<ToolPeer> {
-  switch (access.way.case) {
-    case "step":
-      return await stepPeer(access.way.value, dial);
-    case "mcpHttp":
-    case "mcpStdio":
-      throw new Error("this agent reaches tools by Step only");
-    case undefined:
-      throw new Error("a way that is not known here");
-  }
-}
-
-async function stepPeer(access: StepAccess, dial: Dial): Promise<ToolPeer> {
-  if (access.endpoint === undefined) throw new Error("the access names no endpoint");
-  const client = environmentClient(dial(access.endpoint), {
-    ...(access.bearerToken === "" ? {} : { headers: { authorization: `Bearer ${access.bearerToken}` } }),
-  });
-  await client.listTools({ sessionId: access.sessionId, agentId: access.agentId }, { timeoutMs: probeMs });
   return { call: (call, options) => step(client, access, { call, ...options }) };
 }
 
@@ -92,35 +54,47 @@ async function step(
   access: StepAccess,
   { call, actionId, signal }: { call: ToolCall; actionId: string; signal: AbortSignal },
 ): Promise<Stepped> {
+  const { sessionId, agentId } = access;
+  const actions = [create(ActionSchema, { agentId, kind: { case: "toolCall", value: call } })];
   try {
-    const response = await client.step(
-      {
-        sessionId: access.sessionId,
-        name: { case: "actionId", value: actionId },
-        actions: [create(ActionSchema, { agentId: access.agentId, kind: { case: "toolCall", value: call } })],
-      },
-      { signal },
-    );
-    const items =
-      response.outcomes.find(({ agentId }) => agentId === access.agentId)?.observation?.items ?? [];
-    const result = items.find(({ kind }) => kind.case === "toolResult" && kind.value.callId === call.callId);
+    const name = { case: "actionId", value: actionId } as const;
+    const response = await client.step({ sessionId, name, actions }, { signal });
     return {
-      result: result ?? toolResultItem(toolResult(call.callId, "")),
-      ended: response.terminated ? "now" : "no",
+      items: itemsFor(call, response, agentId),
+      ended: response.terminated || response.truncated ? "now" : "no",
     };
   } catch (error) {
-    if (error instanceof CallError && error.isRefusal) {
-      if (error.reason === "EPISODE_ENDED") {
-        return {
-          result: toolResultItem(toolResult(call.callId, "The episode is over.", true)),
-          ended: "before",
-        };
-      }
-      // What the environment refuses as malformed is the model's to correct, not a failure (field-case-087).
-      if (error.reason === "INVALID_FIELD" || error.reason === "UNKNOWN_TOOL") {
-        return { result: toolResultItem(toolResult(call.callId, error.rawMessage, true)), ended: "no" };
-      }
-    }
-    throw failureOf(error, { boundary: Boundary.ENVIRONMENT, lost: FailureKind.UNAVAILABLE });
+    const refused = error instanceof CallError ? refusedCall(error, call) : undefined;
+    if (refused !== undefined) return refused;
+    throw failureOfAccess(error, { boundary: Boundary.ENVIRONMENT, lost: FailureKind.UNAVAILABLE });
+  }
+}
+
+/** What the environment answered to a call: its result first, whatever else it said to the agent behind it. */
+function itemsFor(call: ToolCall, { outcomes }: StepResponse, agentId: string): Item[] {
+  const observation = outcomes.find((outcome) => outcome.agentId === agentId)?.observation;
+  const items = observation?.items ?? [];
+  const result = items.find(({ kind }) => kind.case === "toolResult" && kind.value.callId === call.callId);
+  if (result !== undefined) return [result, ...items.filter((item) => item !== result)];
+  // A world that answers tool calls with content of its own: the model still gets a result to its call.
+  const made = toolResult(call.callId, "");
+  if (observation !== undefined && observation.content.length > 0) made.content = observation.content;
+  return [toolResultItem(made), ...items];
+}
+
+/** A refusal that says something about the episode or about the call itself; others are failures. */
+function refusedCall(error: CallError, call: ToolCall): Stepped | undefined {
+  switch (error.reason) {
+    case "EPISODE_ENDED":
+      return {
+        items: [toolResultItem(toolResult(call.callId, "The episode is over.", true))],
+        ended: "before",
+      };
+    // What the environment refuses as malformed is the model's to correct (AGT-ACT-007, field-case-087).
+    case "INVALID_FIELD":
+    case "UNKNOWN_TOOL":
+      return { items: [toolResultItem(toolResult(call.callId, error.rawMessage, true))], ended: "no" };
+    default:
+      return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { isId } from "../runtime/identity.js";
 import { duration, positiveDuration } from "./duration-text.js";
-import { idGrammar } from "./id-grammar.js";
 
 const count = z.int().min(1);
 
@@ -50,7 +50,7 @@ const sampling = z.strictObject({
 export type SamplingConfig = z.output<typeof sampling>;
 
 /** Server names by agent_id. */
-const byAgent = z.record(z.string().regex(idGrammar, "expected an agent_id"), z.string().min(1));
+const byAgent = z.record(z.string().refine(isId, "expected an agent_id: letters, digits, \".\", \"_\", \"-\""), z.string().min(1));
 
 /** What `touchstone run` does. */
 export const runSchema = z.strictObject({

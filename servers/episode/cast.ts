@@ -1,16 +1,15 @@
-import {
-  type AgentBinding,
-  type AgentSessionServiceDescribeResponse,
-  type EnvironmentServiceDescribeResponse,
-  Feature,
-  ModelDialect,
-  type ModelServiceDescribeResponse,
-  Placement,
-  type RunRequest,
+import type {
+  AgentBinding,
+  AgentSessionServiceDescribeResponse,
+  EnvironmentServiceDescribeResponse,
+  ModelServiceDescribeResponse,
+  RunRequest,
 } from "../../gen/index.js";
-import { type FieldViolation, invalidField, Refusal, unknownName } from "../runtime/refusal.js";
+import { invalidField, unknownName } from "../runtime/refusal.js";
 import type { DriverDefinition } from "./define-driver.js";
 import type { AgentPeer, EnvironmentPeer, ModelPeer, Peers } from "./peers.js";
+
+export { checkPairs } from "./check-pairs.js";
 
 /** Who plays one agent. */
 export interface AgentPart {
@@ -29,13 +28,13 @@ export interface Cast {
 /** What all that take part say of themselves. */
 export interface CastDescribed {
   readonly environment: EnvironmentServiceDescribeResponse;
-  readonly agents: ReadonlyMap<
-    string,
-    {
-      readonly agent: AgentSessionServiceDescribeResponse;
-      readonly model: ModelServiceDescribeResponse | undefined;
-    }
-  >;
+  readonly agents: ReadonlyMap<string, AgentDescribed>;
+}
+
+/** What an agent says of itself, and the model that is bound to it, if it needs one. */
+export interface AgentDescribed {
+  readonly agent: AgentSessionServiceDescribeResponse;
+  readonly model: ModelServiceDescribeResponse | undefined;
 }
 
 /** What an episode server can cast from. */
@@ -45,83 +44,49 @@ export interface CastingPool {
   readonly sandboxes: readonly string[];
 }
 
+/** Whether sessions of this agent need a model. */
+export function needsModel(agent: AgentSessionServiceDescribeResponse): boolean {
+  return agent.modelDialects.length > 0 || agent.customModelDialects.length > 0;
+}
+
 /** Finds who takes part; an unknown name is refused and nothing starts (EPI-RUN-012, EPI-RUN-013). */
 export function cast(pool: CastingPool, request: RunRequest): Cast {
-  const { drivers, peers, sandboxes } = pool;
-  const driver = request.driver === "" ? drivers[0] : drivers.find(({ name }) => name === request.driver);
-  if (driver === undefined) {
-    throw unknownName(
-      "driver",
-      request.driver,
-      drivers.map(({ name }) => name),
-    );
-  }
+  const { peers } = pool;
+  const driver = driverOf(pool, request.driver);
   const environment = named(peers.environments, request.environment, "environment");
-  if (request.sandbox !== "" && !sandboxes.includes(request.sandbox)) {
-    throw unknownName("sandbox", request.sandbox, sandboxes);
-  }
+  if (request.sandbox !== "") named(new Map(pool.sandboxes.map((name) => [name, name])), request.sandbox, "sandbox");
   const agents = new Map<string, AgentPart>();
   for (const [i, binding] of request.agents.entries()) {
-    if (agents.has(binding.agentId))
+    if (agents.has(binding.agentId)) {
       throw invalidField(`agents[${i}].agent_id`, `"${binding.agentId}" is bound twice`);
+    }
     agents.set(binding.agentId, {
       binding,
       agent: named(peers.agents, binding.agent, `agents[${i}].agent`),
       model: binding.model === "" ? undefined : named(peers.models, binding.model, `agents[${i}].model`),
     });
   }
-  if (agents.size === 0) throw invalidField("agents", "expected at least one agent");
+  const { agents: wanted } = driver;
+  if (agents.size === 0 || (wanted !== undefined && agents.size !== wanted)) {
+    const expected = wanted === undefined ? "at least one agent" : `${wanted} agent for driver "${driver.name}"`;
+    throw invalidField("agents", `expected ${expected}, found ${agents.size}`);
+  }
   return { driver, environment, agents };
 }
 
-function named<T>(peers: ReadonlyMap<string, T>, name: string, field: string): T {
-  const found = peers.get(name);
-  if (found === undefined) throw unknownName(field, name, [...peers.keys()]);
-  return found;
+function driverOf({ drivers }: CastingPool, name: string): DriverDefinition {
+  if (name !== "") return named(new Map(drivers.map((driver) => [driver.name, driver])), name, "driver");
+  const [first] = drivers;
+  if (first === undefined) throw unknownName("driver", name, []);
+  return first;
 }
 
-/** Refuses pairs that cannot work, each named, before anything is started (EPI-RUN-017). */
-export function checkPairs(request: RunRequest, described: CastDescribed): void {
-  const unmet: FieldViolation[] = [];
-  const placements = described.environment.placements;
-  const boxed = placements.some((placement) => placement !== Placement.NONE);
-  for (const [i, binding] of request.agents.entries()) {
-    const part = described.agents.get(binding.agentId);
-    if (part === undefined) continue;
-    const { agent, model } = part;
-    const speaks = agent.modelDialects;
-    const needsModel = speaks.length > 0 || agent.customModelDialects.length > 0;
-    if (needsModel && model === undefined) {
-      unmet.push({
-        field: `agents[${i}].model`,
-        description: `agent "${binding.agent}" needs a model, none is bound`,
-      });
-    }
-    if (needsModel && model !== undefined) {
-      const features = model.service?.features ?? [];
-      if (!features.includes(Feature.GATEWAY)) {
-        unmet.push({
-          field: `agents[${i}].model`,
-          description: `model "${binding.model}" opens no gateways`,
-        });
-      } else if (!speaks.some((dialect) => model.dialects.includes(dialect))) {
-        const list = (dialects: readonly ModelDialect[]) =>
-          dialects.map((d) => ModelDialect[d] ?? d).join(", ") || "none";
-        unmet.push({
-          field: `agents[${i}].model`,
-          description: `agent "${binding.agent}" speaks ${list(speaks)}, the gateway of "${binding.model}" ${list(model.dialects)}`,
-        });
-      }
-    }
-    if (agent.sandboxRequirements !== undefined && !boxed) {
-      unmet.push({
-        field: `agents[${i}].agent`,
-        description: `agent "${binding.agent}" needs a sandbox, environment "${request.environment}" makes none`,
-      });
-    }
+function named<T>(known: ReadonlyMap<string, T>, name: string, field: string): T {
+  const found = known.get(name);
+  if (found !== undefined) return found;
+  // EPI-RUN-013
+  if (/^[a-z][a-z0-9+.-]*:\/\/|^unix:|:\d+$/i.test(name)) {
+    throw invalidField(field, `expected a name that this server is configured with, found an address`);
   }
-  if (unmet.length > 0) {
-    const text = unmet.map(({ field, description }) => `${field}: ${description}`).join("; ");
-    throw new Refusal("UNSATISFIED_REQUIREMENT", text, { violations: unmet });
-  }
+  throw unknownName(field, name, [...known.keys()]);
 }

@@ -13,7 +13,10 @@ export interface OpenAgent {
   readonly agentId: string;
   /** Gives the agent its turn. Throws where its failure is the episode's. */
   activate(input: readonly Item[], options?: { readonly tools?: ToolList }): Promise<TurnEnded>;
-  /** Closes the session, reads what its gateway captured and closes that; what cannot be released is told, not thrown. */
+  /**
+   * Closes the session, reads what its gateway captured and closes that; what cannot be released is told, not thrown.
+   * Throws NO_MODEL_CALLS of an agent that needed a model and never called it (EPI-RUN-010).
+   */
   close(): Promise<void>;
 }
 
@@ -34,6 +37,8 @@ export interface Episode {
 export interface DriverDefinition {
   /** Name by which Run asks for it. */
   readonly name: string;
+  /** Agents that it plays; absent: any number. A run that binds another number is refused. */
+  readonly agents?: number;
   /** Runs one episode to its verdict; whatever it throws is the episode's failure. */
   run(episode: Episode): Promise<Verdict>;
 }

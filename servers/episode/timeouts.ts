@@ -14,6 +14,17 @@ export interface PhaseTimeouts {
   readonly cleanUpMs: number;
 }
 
+/** Names by which a configuration sets the bounds; a failure names the one that has passed (field-case-055). */
+export const knobs: Readonly<Record<keyof PhaseTimeouts, string>> = {
+  queueMs: "queue_timeout",
+  episodeMs: "episode_timeout",
+  seedMs: "seed_timeout",
+  openMs: "open_timeout",
+  activationMs: "activation_timeout",
+  verificationMs: "verification_timeout",
+  cleanUpMs: "cleanup_timeout",
+};
+
 const minute = 60_000;
 
 /** Bounds that hold where neither configuration nor Run say anything. */

@@ -94,11 +94,13 @@ function toolCallIds(items: readonly Item[]): Set<string> {
 
 /** MDL-GEN-007: usage is told, and equals the tokens where they are known. */
 function checkUsage(usage: Usage, choices: readonly Choice[]): void {
-  const overlong = choices.every(
-    ({ items, finishReason }) => items.length === 0 && finishReason === FinishReason.CONTEXT_LENGTH,
-  );
   // Of a prompt that it would not take, an upstream does not tell the length.
-  if (usage.inputTokens === 0n && !overlong)
+  const untaken = choices.every(
+    ({ items, finishReason }) =>
+      items.length === 0 &&
+      (finishReason === FinishReason.CONTEXT_LENGTH || finishReason === FinishReason.CONTENT_FILTER),
+  );
+  if (usage.inputTokens === 0n && !untaken)
     throw invalidOutput("the model did not tell how many tokens the prompt has");
   const records = choices.flatMap(({ tokens }) => tokens ?? []);
   const [first] = records;

@@ -11,9 +11,10 @@ export interface Slot {
 export interface Admission {
   /**
    * A place, at once or after a wait in the queue. Throws the refusals CAPACITY (full and no queue) and
-   * ADMISSION_TIMEOUT (the wait was too long), both with RetryInfo; `leave` takes the caller out of the queue.
+   * ADMISSION_TIMEOUT (the wait was too long), both with RetryInfo; `leave` takes the caller out of the queue. A caller
+   * may bound its wait more tightly than the server does.
    */
-  enter(leave: () => AbortSignal): Slot | Promise<Slot>;
+  enter(leave: () => AbortSignal, queueTimeoutMs?: number): Slot | Promise<Slot>;
 }
 
 /** Bounds of an admission. */
@@ -50,7 +51,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     };
   }
 
-  function wait(max: number, leave: AbortSignal): Promise<Slot> {
+  function wait(max: number, leave: AbortSignal, queueTimeoutMs: number): Promise<Slot> {
     return new Promise((resolve, reject) => {
       const stop = (refusal: unknown): void => {
         queue.delete(waiting);
@@ -60,11 +61,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
       };
       const onLeave = (): void =>
         stop(new Refusal("CAPACITY", "withdrawn: the caller left while it waited for a place"));
-      const timer = options.clock.setTimer(options.queueTimeoutMs, () =>
+      const timer = options.clock.setTimer(queueTimeoutMs, () =>
         stop(
           new Refusal(
             "ADMISSION_TIMEOUT",
-            `all ${max} places were taken for ${options.queueTimeoutMs} ms; nothing was started, try again later`,
+            `all ${max} places were taken for ${queueTimeoutMs} ms; nothing was started, try again later`,
             { metadata: { limit: String(max) } },
           ),
         ),
@@ -82,12 +83,13 @@ export function createAdmission(options: AdmissionOptions): Admission {
   }
 
   return {
-    enter(leave) {
+    enter(leave, asked = options.queueTimeoutMs) {
       if (options.max === undefined || held < options.max) {
         held += 1;
         return slot();
       }
-      if (options.queueTimeoutMs <= 0) {
+      const queueTimeoutMs = Math.min(asked, options.queueTimeoutMs);
+      if (queueTimeoutMs <= 0) {
         throw new Refusal(
           "CAPACITY",
           `all ${options.max} places are taken; nothing was started, try again later`,
@@ -96,7 +98,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
           },
         );
       }
-      return wait(options.max, leave());
+      return wait(options.max, leave(), queueTimeoutMs);
     },
   };
 }

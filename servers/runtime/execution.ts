@@ -24,7 +24,7 @@ export interface ExecutionOptions<A> {
 
 /**
  * One run of an operation's work, apart from its callers. It ends with whichever comes first: the work, the
- * operation's own timeout (counted from the start, ALL-LOST-008), or `cancel`.
+ * operation's own timeout (counted from the start, ALL-LOST-008), `complete` or `cancel`.
  */
 export class Execution<A> {
   readonly outcome: Promise<Outcome<A>>;
@@ -32,6 +32,7 @@ export class Execution<A> {
   readonly quiet: Promise<void>;
   readonly #abort = new LazyAbort();
   readonly #fail: (failure: OperationFailure) => void;
+  readonly #complete: (answer: A) => void;
 
   constructor(options: ExecutionOptions<A>) {
     const failed = (error: unknown): Outcome<A> => ({
@@ -46,6 +47,11 @@ export class Execution<A> {
       timer.cancel();
       end(failed(failure));
       this.#abort.abort(failure);
+    };
+    this.#complete = (answer) => {
+      timer.cancel();
+      end({ ok: true, answer });
+      this.#abort.abort();
     };
     const timer = options.clock.setTimer(options.timeoutMs, () =>
       this.#fail(timeoutFailure(options.what, options.timeoutMs)),
@@ -66,6 +72,11 @@ export class Execution<A> {
   /** Aborts when the work should stop: nobody will use what it still does. */
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  /** Ends the execution with an answer before its work has returned; the work is told by its signal. */
+  complete(answer: A): void {
+    this.#complete(answer);
   }
 
   /** Ends the execution with a failure; the work is told by its signal. */

@@ -42,8 +42,9 @@ export interface SessionWork<S, A> {
   readonly fingerprint: Fingerprint;
   /** Its index where the caller numbers it; absent where the server does, or nobody. */
   readonly index?: number | undefined;
-  readonly timeoutMs: number;
-  readonly context: FailureContext;
+  /** Bound of the work, told from the state where it depends on what opened the session. */
+  readonly timeoutMs: number | ((state: S) => number);
+  readonly context: FailureContext | ((state: S) => FailureContext);
   /** Checks at the session's turn, before anything is recorded; throws refusals. */
   readonly check?: (session: Session<S>) => void;
   readonly run: (run: SessionRun<S, A>) => Promise<A>;

@@ -328,8 +328,8 @@ export class Sessions<S> {
       clock: runtime.clock,
       answerId: operation.answerId,
       what: work.kind,
-      timeoutMs: work.timeoutMs,
-      context: work.context,
+      timeoutMs: typeof work.timeoutMs === "function" ? work.timeoutMs(state) : work.timeoutMs,
+      context: typeof work.context === "function" ? work.context(state) : work.context,
       onError: (error) => this.#logError(work.kind, session, error),
       run: (running) => work.run({ ...facts, execution: running }),
     });

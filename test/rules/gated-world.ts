@@ -51,6 +51,8 @@ export class Controls {
   obedient = true;
   /** Throws this once, at the next of its kind. */
   failNext: { readonly at: "seed" | "step" | "verify" | "release"; readonly error: unknown } | undefined;
+  /** What the next steps show; absent: the count. */
+  observation: string | undefined;
   /** Reward that the next verifications give. */
   reward = 1;
   readonly counts = { seed: 0, step: 0, verify: 0, release: 0 };
@@ -92,7 +94,7 @@ export function gatedWorld(controls: Controls) {
     async step({ state, signal }) {
       await controls.pass("step", signal);
       state.count += 1;
-      return { observation: String(state.count) };
+      return { observation: controls.observation ?? String(state.count) };
     },
     tools: {
       fail: tool({

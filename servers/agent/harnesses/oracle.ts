@@ -19,15 +19,13 @@ export const oracle = defineAgent({
         reason: "the oracle was given no reference: the task has none, or the run did not ask for it",
       });
     }
+    const { artifacts } = reference;
     for (const item of reference.items) {
-      if (item.kind.case !== "toolCall") {
-        turn.say(item);
-        continue;
-      }
       turn.say(item);
+      if (item.kind.case !== "toolCall") continue;
       const done = await turn.callTool(item.kind.value);
-      if ("stop" in done) return { stopReason: done.stop, artifacts: reference.artifacts };
+      if ("stop" in done) return { stopReason: done.stop, artifacts };
     }
-    return { stopReason: StopReason.DONE, artifacts: reference.artifacts };
+    return { stopReason: StopReason.DONE, artifacts };
   },
 });

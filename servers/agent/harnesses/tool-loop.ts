@@ -4,8 +4,8 @@ import { type Item, StopReason, type Tool, type ToolCall, ToolSchema } from "../
 import { defineAgent } from "../define-agent.js";
 
 const options = z.strictObject({
-  /** Model answers of one turn; a budget may be smaller. */
-  max_turns: z.int().min(1).default(50),
+  /** Model answers of one turn at most; a budget may ask for fewer. */
+  max_turns: z.int().min(1).max(0xffff_ffff).default(50),
   /** Name of a tool, offered to the model by the harness, by which it asks for more input: the turn then awaits it. */
   ask_tool: z
     .string()
@@ -35,24 +35,27 @@ export const toolLoop = defineAgent({
   version: "1.0.0",
   needsModel: true,
   options,
+  maxBudget: ({ max_turns: maxTurns }) => ({ maxTurns }),
   async activate(turn) {
-    const { max_turns: maxTurns, ask_tool: ask } = turn.options;
+    const { ask_tool: asked } = turn.options;
+    // A tool of the environment keeps its name.
+    const ask = turn.tools.some(({ name }) => name === asked) ? undefined : asked;
     const tools = ask === undefined ? turn.tools : [...turn.tools, askTool(ask)];
     const conversation = [...turn.history, ...turn.input];
-    for (let answers = 0; answers < maxTurns; answers += 1) {
+    for (;;) {
       const answered = await turn.generate({ items: conversation, tools });
       if ("stop" in answered) return { stopReason: answered.stop };
       conversation.push(...answered.choice.items);
       const calls = toolCallsOf(answered.choice.items);
+      // AGT-ACT-022
       if (calls.length === 0) return { stopReason: StopReason.DONE };
       for (const call of calls) {
-        if (call.name === ask) return { stopReason: StopReason.AWAITING_INPUT };
+        if (call.name === ask && !call.incomplete) return { stopReason: StopReason.AWAITING_INPUT };
         const done = await turn.callTool(call);
         if ("stop" in done) return { stopReason: done.stop };
-        conversation.push(done.called.result);
+        conversation.push(...done.called.items);
         if (done.called.ended) return { stopReason: StopReason.ENVIRONMENT_ENDED };
       }
     }
-    return { stopReason: StopReason.MAX_TURNS };
   },
 });

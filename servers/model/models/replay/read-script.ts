@@ -69,9 +69,12 @@ function checkConversations(placed: readonly Placed[], problems: string[]): Conv
   return conversations;
 }
 
-function describe({ path, message }: z.core.$ZodIssue): string {
+function describe({ path, message, input }: z.core.$ZodIssue): string {
   const at = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
-  return at === "" ? message : `${at.replace(/^\./, "")}: ${message}`;
+  const told = /received|found|Unrecognized/.test(message)
+    ? message
+    : `${message}, found ${JSON.stringify(input)}`;
+  return at === "" ? told : `${at.replace(/^\./, "")}: ${told}`;
 }
 
 /** Tokens that do not spell what their call says. */

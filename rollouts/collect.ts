@@ -1,0 +1,165 @@
+import { setMaxListeners } from "node:events";
+import type { EpisodeClient } from "../clients/index.js";
+import type { RunRequest } from "../gen/index.js";
+import type { Clock, Timer } from "../servers/runtime/clock.js";
+import { Breaker } from "./breaker.js";
+import type { EpisodeQueue } from "./episode-queue.js";
+import { oneLine } from "./error-text.js";
+import type { Plan, PlannedEpisode } from "./plan.js";
+import { type AttemptResult, failureRecord, rolloutRecord } from "./rollout-record.js";
+import { type RolloutStore, scoredReward } from "./rollout-store.js";
+import { type EpisodeNext, runEpisode } from "./run-episode.js";
+import type { EpisodeState, IndexRow } from "./run-index.js";
+import type { RunSettings } from "./run-settings.js";
+
+/** How far a run is. */
+export interface RunProgress {
+  readonly done: number;
+  readonly total: number;
+  readonly scored: number;
+  readonly failed: number;
+  readonly rewardSum: number;
+}
+
+/** What collecting needs. */
+export interface CollectOptions {
+  readonly plan: Plan;
+  readonly store: RolloutStore;
+  readonly queue: EpisodeQueue;
+  readonly client: EpisodeClient;
+  readonly clock: Clock;
+  readonly request: RunRequest;
+  readonly settings: RunSettings;
+  /** Episodes at once. */
+  readonly concurrency: number;
+  /** Milliseconds that the driver has to clean up an episode that was given up. */
+  readonly abandonMs: number;
+  /** Aborts when the run is asked to stop: nothing new is begun, and what runs may end within drain_timeout. */
+  readonly stop: AbortSignal;
+  /** Aborts when what runs is to be given up at once. */
+  readonly abandon: AbortSignal;
+  readonly onProgress: (progress: RunProgress) => void;
+}
+
+/** Where an episode stands after an attempt without a verdict. */
+const stateAfter: Record<Exclude<EpisodeNext, "verdict">, EpisodeState> = {
+  retry: "running",
+  failed: "failed",
+  exhausted: "exhausted",
+  stopped: "planned",
+};
+
+/** States that a resumed run leaves as they are. What was exhausted may be tried again: its failure says so. */
+const settled: readonly EpisodeState[] = ["landed", "failed"];
+
+/**
+ * Works through what a plan still wants and lands each verdict. Answers why it stopped before its end; undefined: it
+ * did not (field-case-100).
+ */
+export async function collect(options: CollectOptions): Promise<string | undefined> {
+  const { plan, store, settings, client } = options;
+  const rows = store.rows();
+  const rowOf = ({ rolloutId }: PlannedEpisode): IndexRow | undefined => rows.get(rolloutId);
+  const todo = plan.episodes.filter((episode) => !settled.includes(rowOf(episode)?.state ?? "planned"));
+  const progress = progressOf(plan, rows);
+  const tell = (): void => options.onProgress({ ...progress });
+  tell();
+  const breaker = new Breaker(settings.breaker);
+  const stop = AbortSignal.any([options.stop, breaker.signal, store.broken]);
+  using abandoning = abandonAfter(stop, options);
+  const { signal: abandon } = abandoning;
+  setMaxListeners(0, stop, abandon);
+  // The driver may forget what is stored; whether it hears of it changes nothing.
+  const acknowledge = ({ episode: { rolloutId }, attempt }: AttemptResult): void => {
+    client.ack({ episodeId: { rolloutId, attempt } }).catch(() => undefined);
+  };
+  const land = (result: AttemptResult, next: EpisodeNext): void => {
+    if (next !== "verdict") {
+      const record = failureRecord(result, next === "failed" || next === "exhausted");
+      void store.fail(record, stateAfter[next]).then(() => acknowledge(result));
+      return;
+    }
+    const record = rolloutRecord(result);
+    void store.land(record).then(() => acknowledge(result));
+    const reward = scoredReward(record);
+    if (reward === null) return;
+    progress.scored += 1;
+    progress.rewardSum += reward;
+  };
+  await options.queue.drain({
+    episodes: todo,
+    concurrency: options.concurrency,
+    signal: stop,
+    async work(episode) {
+      try {
+        const end = await runEpisode(episode, {
+          ...options,
+          stop,
+          abandon,
+          firstAttempt: rowOf(episode)?.attempts ?? 0,
+          attempts: settings.attempts,
+          onAttempt: (attempt) => store.attempt(episode.rolloutId, attempt),
+          onEnd: land,
+        });
+        breaker.ended(end.infrastructure);
+        if (end.next === "failed" || end.next === "exhausted") progress.failed += 1;
+        if (end.next !== "stopped") progress.done += 1;
+        tell();
+      } catch (error) {
+        // What could not be stored stops the run; anything else is a defect and must be seen.
+        if (!store.broken.aborted) throw error;
+      }
+    },
+  });
+  await store.sync();
+  if (store.broken.aborted) return `its files cannot be written: ${oneLine(store.broken.reason)}`;
+  if (options.stop.aborted) return "it was asked to";
+  if (breaker.signal.aborted)
+    return `${settings.breaker} episodes in a row used up their attempts on infrastructure`;
+  return undefined;
+}
+
+function progressOf(plan: Plan, rows: ReadonlyMap<string, IndexRow>) {
+  const progress = { done: 0, total: plan.episodes.length, scored: 0, failed: 0, rewardSum: 0 };
+  for (const { rolloutId } of plan.episodes) {
+    const row = rows.get(rolloutId);
+    if (row === undefined || !settled.includes(row.state)) continue;
+    progress.done += 1;
+    if (row.state === "failed") progress.failed += 1;
+    if (row.reward === null) continue;
+    progress.scored += 1;
+    progress.rewardSum += row.reward;
+  }
+  return progress;
+}
+
+/** A signal that aborts, with the reason that failures tell, when what still runs after a stop is to be given up. */
+function abandonAfter(
+  stop: AbortSignal,
+  { clock, settings, store, abandon }: CollectOptions,
+): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  const { drain_timeout: drainMs } = settings;
+  let timer: Timer | undefined;
+  const onStop = (): void => {
+    timer = clock.setTimer(drainMs, () =>
+      controller.abort(`the run was stopped, and the episode did not end within ${drainMs} ms`),
+    );
+  };
+  const atOnce = (): void => controller.abort("the run was stopped at once");
+  const onBroken = (): void => controller.abort("the run's files cannot be written");
+  abandon.addEventListener("abort", atOnce, { once: true });
+  store.broken.addEventListener("abort", onBroken, { once: true });
+  stop.addEventListener("abort", onStop, { once: true });
+  if (stop.aborted) onStop();
+  if (abandon.aborted) atOnce();
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      timer?.cancel();
+      abandon.removeEventListener("abort", atOnce);
+      store.broken.removeEventListener("abort", onBroken);
+      stop.removeEventListener("abort", onStop);
+    },
+  };
+}

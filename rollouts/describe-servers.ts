@@ -1,0 +1,100 @@
+import { Code } from "@connectrpc/connect";
+import {
+  agentSessionClient,
+  CallError,
+  type Channel,
+  type ClientOptions,
+  environmentClient,
+  episodeClient,
+  modelClient,
+} from "../clients/index.js";
+import type { EpisodeServiceDescribeResponse } from "../gen/index.js";
+import { ConfigError } from "../servers/composition/config-error.js";
+import type { StartedServer, StartedServers } from "../servers/composition/start-servers.js";
+import type { CastDescribed } from "../servers/episode/cast.js";
+import type { Dial } from "../servers/runtime/dial.js";
+import type { RunSettings } from "./run-settings.js";
+
+/** Milliseconds within which a server must say what it is. */
+const describeMs = 10_000;
+
+const serviceNames = {
+  environment: "touchstone.v1.EnvironmentService",
+  agent: "touchstone.v1.AgentSessionService",
+  model: "touchstone.v1.ModelService",
+  episode: "touchstone.v1.EpisodeService",
+  sandbox: "touchstone.v1.SandboxService",
+} as const;
+
+/** What all servers of a run say of themselves. */
+export interface RunDescribed extends CastDescribed {
+  readonly episode: EpisodeServiceDescribeResponse;
+}
+
+/** Options of a client of a server: its calls bear the credential that the configuration gives. */
+export function clientOptions({ address: { credential } }: StartedServer): ClientOptions {
+  return credential === undefined ? {} : { headers: { authorization: `Bearer ${credential}` } };
+}
+
+/** A started server by its name. */
+export function startedServer({ servers }: StartedServers, name: string): StartedServer {
+  const found = servers.get(name);
+  if (found === undefined) throw new Error(`server "${name}" was not started`);
+  return found;
+}
+
+/** Asks all servers of a run what they are, before its first episode. Throws ConfigError with each that cannot be asked. */
+export async function describeServers(
+  run: RunSettings,
+  started: StartedServers,
+  dial: Dial,
+): Promise<RunDescribed> {
+  const problems: string[] = [];
+  const ask = async <D>(name: string, describe: Ask<D>): Promise<D | undefined> => {
+    try {
+      return await askOne(startedServer(started, name), dial, describe);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      problems.push(...error.problems);
+      return undefined;
+    }
+  };
+  const [episode, environment, agents] = await Promise.all([
+    ask(run.driver, (channel, options) => episodeClient(channel, options).describe({})),
+    ask(run.environment, (channel, options) => environmentClient(channel, options).describe({})),
+    Promise.all(
+      Object.entries(run.agents).map(async ([agentId, name]) => {
+        const modelName = run.models[agentId];
+        const [agent, model] = await Promise.all([
+          ask(name, (channel, options) => agentSessionClient(channel, options).describe({})),
+          modelName === undefined
+            ? undefined
+            : ask(modelName, (channel, options) => modelClient(channel, options).describe({})),
+        ]);
+        return agent === undefined ? [] : [[agentId, { agent, model }] as const];
+      }),
+    ),
+  ]);
+  if (episode === undefined || environment === undefined || problems.length > 0) {
+    throw new ConfigError([...new Set(problems)]);
+  }
+  return { episode, environment, agents: new Map(agents.flat()) };
+}
+
+type Ask<D> = (channel: Channel, options: ClientOptions) => Promise<D>;
+
+/** Asks a server what it is; a failure is one clear line that names it. */
+async function askOne<D>(server: StartedServer, dial: Dial, describe: Ask<D>): Promise<D> {
+  const { name, kind, address } = server;
+  const options = { ...clientOptions(server), timeoutMs: describeMs, repeat: false } as const;
+  try {
+    return await describe(dial(address), options);
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    const found =
+      error.code === Code.Unimplemented
+        ? `expected ${serviceNames[kind]} there, found a server without it; check the address`
+        : `cannot be asked what it is: ${error.rawMessage}; check that it runs and the address`;
+    throw new ConfigError([`servers.${name}: ${address.url}: ${found}`]);
+  }
+}

@@ -1,0 +1,182 @@
+import { create, toJson } from "@bufbuild/protobuf";
+import { CallError, type EpisodeClient } from "../clients/index.js";
+import {
+  Boundary,
+  type EpisodeContext,
+  type EpisodeOutcome,
+  type Failure,
+  FailureKind,
+  FailureSchema,
+  ReadTrajectoryResponseSchema,
+  type ResourceIntent,
+  Retry,
+  type RunRequest,
+  Stage,
+  StopMode,
+} from "../gen/index.js";
+import type { Clock, Timer } from "../servers/runtime/clock.js";
+import { OperationFailure } from "../servers/runtime/failure.js";
+import { failureOf } from "../servers/runtime/peer-failure.js";
+import { oneLine } from "./error-text.js";
+import { contextOf, type PlannedEpisode } from "./plan.js";
+import { type AttemptResult, storableOutcome } from "./rollout-record.js";
+import { episodeRequest } from "./run-request.js";
+
+/** What running an attempt needs. */
+export interface AttemptOptions {
+  readonly client: EpisodeClient;
+  readonly clock: Clock;
+  /** What is asked of every episode alike; task and context are put in. */
+  readonly request: RunRequest;
+  /** Aborts, with the reason as text, when the episode is to be given up. */
+  readonly abandon: AbortSignal;
+  /** Milliseconds that the driver has to clean up what was given up, before it counts as lost. */
+  readonly abandonMs: number;
+}
+
+/** An attempt that has ended. */
+export interface EndedAttempt {
+  readonly result: AttemptResult;
+  /** What it told to make and did not tell to have released; the next attempt hands it over. */
+  readonly left: readonly ResourceIntent[];
+}
+
+/** Runs one attempt at an episode to its end. Never throws: whatever happens is a verdict or a failure. */
+export async function runAttempt(
+  episode: PlannedEpisode,
+  attempt: number,
+  options: AttemptOptions & { readonly unreleased: readonly ResourceIntent[] },
+): Promise<EndedAttempt> {
+  const context = contextOf(episode, attempt);
+  const open = new Map<string, ResourceIntent>();
+  let ended: Pick<AttemptResult, "outcome" | "failure">;
+  try {
+    const outcome = await follow(episode, context, { ...options, open });
+    ended = { outcome: storableOutcome(outcome), failure: failureOfOutcome(outcome) };
+  } catch (error) {
+    ended = { outcome: undefined, failure: failureOfCall(error, options.abandon) };
+  }
+  const read = ended.outcome === undefined ? nothingSaid : await readTrajectory(options.client, context);
+  return {
+    result: { episode, attempt, endedAt: options.clock.date(), ...ended, ...read },
+    left: [...open.values()],
+  };
+}
+
+async function follow(
+  episode: PlannedEpisode,
+  context: EpisodeContext,
+  options: Parameters<typeof runAttempt>[2] & { readonly open: Map<string, ResourceIntent> },
+): Promise<EpisodeOutcome> {
+  const { client, request, unreleased, open, abandon } = options;
+  const lost = new AbortController();
+  let timer: Timer | undefined;
+  const giveUp = (): void => {
+    timer = options.clock.setTimer(options.abandonMs, () => lost.abort());
+    void abandonEpisode(context, lost, options);
+  };
+  abandon.addEventListener("abort", giveUp, { once: true });
+  try {
+    const whole = episodeRequest({ ...request, unreleased: [...unreleased] }, episode, context);
+    const events = client.run(whole, { signal: lost.signal });
+    for await (const { event } of events) {
+      if (event.case === "resourceIntent") open.set(event.value.id, event.value);
+      if (event.case === "resourceReleased") open.delete(event.value.id);
+    }
+    return await events.result();
+  } finally {
+    abandon.removeEventListener("abort", giveUp);
+    timer?.cancel();
+  }
+}
+
+/** Tells the driver to give an episode up; it cleans up and answers an outcome, or is lost after a while. */
+async function abandonEpisode(
+  { episodeId }: EpisodeContext,
+  lost: AbortController,
+  { client, abandon }: AttemptOptions,
+): Promise<void> {
+  try {
+    await client.stop({
+      ...(episodeId === undefined ? {} : { episodeId }),
+      mode: StopMode.ABANDON,
+      reason: String(abandon.reason),
+    });
+  } catch {
+    // Nobody there knows of it: there is no outcome to wait for.
+    lost.abort();
+  }
+}
+
+/**
+ * The failure of an outcome. One that holds neither verdict nor failure is a failure too (ALL-FAIL-006), and so is a
+ * reward that is no number (EPI-OUT-010).
+ */
+function failureOfOutcome({ outcome }: EpisodeOutcome): Failure | undefined {
+  switch (outcome.case) {
+    case "verdict": {
+      const { reward } = outcome.value;
+      if (reward === undefined || Number.isFinite(reward.value)) return undefined;
+      return create(FailureSchema, {
+        kind: FailureKind.INVALID_REWARD,
+        stage: Stage.VERIFY,
+        retry: Retry.NEVER,
+        reason: `expected a finite reward, found ${reward.value}`,
+      });
+    }
+    case "failure":
+      return outcome.value;
+    case undefined:
+      return create(FailureSchema, {
+        kind: FailureKind.PROTOCOL_VIOLATION,
+        stage: Stage.UNSPECIFIED,
+        retry: Retry.NEVER,
+        reason: "expected an outcome with a verdict or a failure, found neither that is known here",
+      });
+  }
+}
+
+/** Refusals of a driver that has no place now. */
+const admissionReasons = new Set(["CAPACITY", "ADMISSION_TIMEOUT", "DRAINING"]);
+
+/** The failure of an episode whose server gave no outcome: it refused, was lost, or was given up. */
+function failureOfCall(error: unknown, abandon: AbortSignal): Failure {
+  if (!(error instanceof CallError)) {
+    return create(FailureSchema, {
+      kind: FailureKind.PROTOCOL_VIOLATION,
+      retry: Retry.NEVER,
+      reason: `what the episode server answered could not be read: ${oneLine(error)}`,
+    });
+  }
+  if (error.byCaller && abandon.aborted) {
+    return create(FailureSchema, {
+      kind: FailureKind.CANCELLED,
+      retry: Retry.NEW_ATTEMPT,
+      reason: `given up without an outcome of the episode server: ${String(abandon.reason)}`,
+    });
+  }
+  const told = failureOf(error, { boundary: Boundary.COLLECTOR, lost: FailureKind.UNAVAILABLE });
+  if (!(told instanceof OperationFailure)) throw told;
+  const { failure } = told;
+  if (failure.stage === Stage.UNSPECIFIED) {
+    failure.stage = admissionReasons.has(error.reason ?? "") ? Stage.ADMISSION : Stage.CHECK;
+  }
+  return failure;
+}
+
+const nothingSaid = { trajectory: [], trajectoryMissing: "" } as const;
+
+/** Reads what was said and done. A fault costs the trajectory, never the verdict. */
+async function readTrajectory(
+  client: EpisodeClient,
+  { episodeId }: EpisodeContext,
+): Promise<Pick<AttemptResult, "trajectory" | "trajectoryMissing">> {
+  const trajectory: unknown[] = [];
+  try {
+    const records = client.readTrajectory(episodeId === undefined ? {} : { episodeId });
+    for await (const record of records) trajectory.push(toJson(ReadTrajectoryResponseSchema, record));
+    return { trajectory, trajectoryMissing: "" };
+  } catch (error) {
+    return { trajectory, trajectoryMissing: `could not be read: ${oneLine(error)}` };
+  }
+}

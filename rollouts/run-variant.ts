@@ -1,0 +1,177 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { episodeClient } from "../clients/index.js";
+import type { RunRequest } from "../gen/index.js";
+import { ConfigError } from "../servers/composition/config-error.js";
+import type { StartedServers } from "../servers/composition/start-servers.js";
+import type { Clock } from "../servers/runtime/clock.js";
+import type { Dial } from "../servers/runtime/dial.js";
+import { toMs } from "../servers/runtime/duration.js";
+import type { Benchmark } from "./benchmark.js";
+import { collect } from "./collect.js";
+import { clientOptions, type RunDescribed, startedServer } from "./describe-servers.js";
+import { embeddedQueue } from "./episode-queue.js";
+import { oneLine } from "./error-text.js";
+import { computeMetrics, type Metrics } from "./metrics/metrics.js";
+import { summariseRun } from "./metrics/summaries.js";
+import { type Plan, planEpisodes, tasksDigest } from "./plan.js";
+import { resolvedConfig } from "./resolved-config.js";
+import { RolloutStore } from "./rollout-store.js";
+import type { RunOptions, Variant } from "./run.js";
+import { holdsRun, runFiles, setApart, writeWhole } from "./run-folder.js";
+import { checkIdentity, runIdentity } from "./run-identity.js";
+import type { PlacedTask } from "./task-set.js";
+
+/** How a run ended. */
+export interface RunReport {
+  /** Its agents, for people. */
+  readonly name: string;
+  readonly folder: string;
+  readonly metrics: Metrics;
+  /** Why it stopped before its end; absent: it did not. */
+  readonly stopped: string | undefined;
+  /** Episodes that were begun and have no end: where their tasks stand. */
+  readonly unfinished: readonly string[];
+  readonly benchmark: Benchmark | undefined;
+}
+
+/** What a run needs beside what it was told. */
+export interface VariantContext extends RunOptions {
+  readonly clock: Clock;
+  readonly tasks: readonly PlacedTask[];
+  readonly request: RunRequest;
+  readonly benchmark: Benchmark | undefined;
+  readonly connection: {
+    readonly started: StartedServers;
+    readonly dial: Dial;
+    readonly described: RunDescribed;
+  };
+}
+
+/** Runs the episodes of one run, or what is left of them, and computes its numbers. Throws ConfigError. */
+export async function runVariant(variant: Variant, context: VariantContext): Promise<RunReport> {
+  const { folder, settings, name } = variant;
+  const { config, clock, log, resume, tasks, benchmark } = context;
+  if (!resume && holdsRun(folder)) {
+    // Opened first, since another process may be at work on it.
+    await new RolloutStore({ folder, clock, log }).close();
+    setApart(folder);
+  }
+  const store = new RolloutStore({ folder, clock, log });
+  try {
+    const plan = planEpisodes(tasks, settings.repeats, store.runId ?? `run${randomBytes(6).toString("hex")}`);
+    const identity = runIdentity(config, settings, tasks);
+    if (store.identity === undefined) writeWhole(folder, runFiles.config, resolvedConfig(config, settings, { agent: variant.agent, tasks: context.changes.tasks }));
+    else checkIdentity(folder, store.identity, identity);
+    checkKnown(folder, store, plan);
+    store.begin({
+      runId: plan.runId,
+      identity: store.identity ?? identity,
+      rolloutIds: plan.episodes.map(({ rolloutId }) => rolloutId),
+    });
+    const stopped = await collectAll(plan, store, variant, context);
+    return finish(plan, store, { name, folder, stopped, benchmark, tasks });
+  } finally {
+    await store.close();
+  }
+}
+
+/** Refuses to go on with a folder whose verdicts are of other tasks, where the index that says so was lost. */
+function checkKnown(folder: string, store: RolloutStore, plan: Plan): void {
+  const planned = new Set(plan.episodes.map(({ rolloutId }) => rolloutId));
+  const strange = [...store.rows().keys()].filter((rolloutId) => !planned.has(rolloutId));
+  if (strange.length === 0) return;
+  throw new ConfigError([
+    `${folder}: holds ${strange.length} episodes that are not of these tasks, such as ${strange[0]}; resume it with the same, or choose another --out`,
+  ]);
+}
+
+/** Phases of which each may leave something that is cleaned up: environment, gateway, agent. */
+const cleanUps = 3;
+/** Milliseconds that a driver has for a stopped episode beside its clean-ups. */
+const stopSlackMs = 10_000;
+/** Bound of one clean-up where the driver declares none, in milliseconds. */
+const defaultCleanUpMs = 30_000;
+
+async function collectAll(
+  plan: Plan,
+  store: RolloutStore,
+  { name, settings }: Variant,
+  context: VariantContext,
+): Promise<string | undefined> {
+  const { connection, clock, request, stop, abandon, onProgress } = context;
+  const { started, dial, described } = connection;
+  const driver = startedServer(started, settings.driver);
+  const { defaultTimeouts, service } = described.episode;
+  const cleanUpMs = defaultTimeouts?.cleanUp === undefined ? defaultCleanUpMs : toMs(defaultTimeouts.cleanUp);
+  return await collect({
+    plan,
+    store,
+    queue: embeddedQueue,
+    client: episodeClient(dial(driver.address), clientOptions(driver)),
+    clock,
+    request,
+    settings,
+    // More than the driver takes would only wait in its queue, and be refused once that is too long.
+    concurrency: Math.min(settings.concurrency, service?.limits?.maxSessions ?? settings.concurrency),
+    abandonMs: cleanUps * cleanUpMs + stopSlackMs,
+    stop,
+    abandon,
+    onProgress: (progress) => onProgress(name, progress),
+  });
+}
+
+/** Computes the numbers of a run from its files, and stores them. */
+function finish(
+  plan: Plan,
+  store: RolloutStore,
+  told: Omit<RunReport, "metrics" | "unfinished"> & { readonly tasks: readonly PlacedTask[] },
+): RunReport {
+  const { folder, name, benchmark, tasks, stopped } = told;
+  const rows = store.rows();
+  const begun = plan.episodes.filter(({ rolloutId }) => (rows.get(rolloutId)?.attempts ?? 0) > 0);
+  const unfinished = begun.filter(({ rolloutId }) =>
+    ["planned", "running"].includes(rows.get(rolloutId)?.state ?? "planned"),
+  );
+  const metrics = computeMetrics(summariseRun(folder), {
+    episodes: plan.episodes.length,
+    groups: plan.groups,
+    begun: begun.length,
+  });
+  const facts = {
+    run_id: plan.runId,
+    agents: name,
+    ...(benchmark === undefined
+      ? {}
+      : { benchmark: benchmark.name, score: scoreOf(benchmark, metrics), metric: benchmark.metric }),
+    tasks: tasks.length,
+    tasks_digest: tasksDigest(tasks),
+    started_at: store.startedAt,
+    elapsed_seconds: store.elapsedMs / 1000,
+    ...metrics,
+  };
+  let why = stopped;
+  try {
+    writeWhole(folder, runFiles.metrics, `${JSON.stringify(facts, null, 2)}\n`);
+  } catch (error) {
+    why ??= `${join(folder, runFiles.metrics)} cannot be written: ${oneLine(error)}`;
+  }
+  return {
+    name,
+    folder,
+    metrics,
+    stopped: why,
+    unfinished: unfinished.map(({ rolloutId, place }) => `${place} (${rolloutId})`),
+    benchmark,
+  };
+}
+
+/** The number that a benchmark calls its score; null where nothing was scored. */
+export function scoreOf({ metric }: Benchmark, metrics: Metrics): number | null {
+  switch (metric) {
+    case "mean_reward":
+      return metrics.mean_reward;
+    case "pass_at_1":
+      return metrics.pass_at_k["1"] ?? null;
+  }
+}

@@ -1,0 +1,37 @@
+import type { Problem } from "./problem.js";
+import { type RunConfig, runSchema } from "./run-schema.js";
+import { nearest, problemsOf } from "./schema-problems.js";
+import type { ServerEntry, ServerKind } from "./server-schema.js";
+
+/** Reads what a run is to do; undefined where it has problems. */
+export function checkRun(run: unknown, problems: Problem[]): RunConfig | undefined {
+  const parsed = runSchema.safeParse(run);
+  if (parsed.success) return parsed.data;
+  problems.push(...problemsOf(parsed.error, runSchema, ["run"]));
+  return undefined;
+}
+
+/** Every name that a run uses must be a server of the right kind (field-case-107). */
+export function checkNames(
+  run: RunConfig,
+  servers: ReadonlyMap<string, ServerEntry>,
+  problems: Problem[],
+): void {
+  const need = (path: readonly string[], name: string, kind: ServerKind): void => {
+    if (servers.get(name)?.kind === kind) return;
+    const known = [...servers].filter(([, entry]) => entry.kind === kind).map(([known]) => known);
+    const hint = known.length === 0 ? "; there is none" : nearest(name, known);
+    problems.push({ path: ["run", ...path], text: `no ${kind} server "${name}"${hint}` });
+  };
+  need(["driver"], run.driver, "episode");
+  need(["environment"], run.environment, "environment");
+  for (const [agentId, name] of Object.entries(run.agents)) need(["agents", agentId], name, "agent");
+  for (const [agentId, name] of Object.entries(run.models)) {
+    need(["models", agentId], name, "model");
+    if (!Object.hasOwn(run.agents, agentId)) {
+      const text = `run.agents has no agent_id "${agentId}"${nearest(agentId, Object.keys(run.agents))}`;
+      problems.push({ path: ["run", "models", agentId], text });
+    }
+  }
+  if (run.sandbox !== undefined) need(["sandbox"], run.sandbox, "sandbox");
+}

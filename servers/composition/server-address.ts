@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { PeerAddress } from "../episode/peers.js";
+import { valueOf } from "./check-servers.js";
+import { choose } from "./choose.js";
+import { ConfigError } from "./config-error.js";
+import type { Config } from "./load-config.js";
+import type { ServerEntry } from "./server-schema.js";
+
+/** A server of a configuration by its name. */
+export interface NamedServer {
+  readonly name: string;
+  readonly server: ServerEntry;
+}
+
+/** `host:port`, `[::1]:port`. */
+export function listenOf(listen: string | undefined): { readonly host?: string; readonly port?: number } {
+  if (listen === undefined) return {};
+  const at = listen.lastIndexOf(":");
+  return { host: listen.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(listen.slice(at + 1)) };
+}
+
+/** A path of the configuration, from where it stands. */
+export function pathIn(config: Config, path: string): string {
+  return resolve(config.folder, path);
+}
+
+/** How a server at `url` is called: with its credential, trusting what the configuration trusts. Throws ConfigError. */
+export function addressOf(config: Config, { name, server }: NamedServer, url: string): PeerAddress {
+  const { credential } = server.entry;
+  const trusted = server.entry.ca ?? server.entry.tls?.cert;
+  return {
+    url,
+    ...(credential === undefined ? {} : { credential }),
+    ...(trusted === undefined ? {} : { caPem: pemIn(config, name, trusted) }),
+  };
+}
+
+/** Where a server that is not started here is: at its URL, or where it listens once it does; else nobody knows. */
+export function addressElsewhere(config: Config, named: NamedServer): PeerAddress | undefined {
+  const chosen = choose(valueOf(named.server));
+  if (chosen.way === "url") return addressOf(config, named, chosen.url);
+  const { listen, tls } = named.server.entry;
+  if (listen === undefined) return undefined;
+  return addressOf(config, named, `${tls === undefined ? "http" : "https"}://${listen}`);
+}
+
+function pemIn(config: Config, name: string, path: string): string {
+  try {
+    return readFileSync(pathIn(config, path), "utf8");
+  } catch {
+    throw new ConfigError([`${config.file}: servers.${name}: ${path} cannot be read; give a PEM file`]);
+  }
+}
+
+/** TLS of a server that is started here. */
+export function tlsOf(
+  config: Config,
+  { entry }: ServerEntry,
+): { readonly cert: string; readonly key: string; readonly clientCa?: string } | undefined {
+  if (entry.tls === undefined) return undefined;
+  const { cert, key, client_ca: clientCa } = entry.tls;
+  return {
+    cert: pathIn(config, cert),
+    key: pathIn(config, key),
+    ...(clientCa === undefined ? {} : { clientCa: pathIn(config, clientCa) }),
+  };
+}

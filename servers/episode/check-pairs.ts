@@ -1,0 +1,92 @@
+import {
+  type AgentBinding,
+  CaptureLevel,
+  Feature,
+  ModelDialect,
+  Placement,
+  type RunRequest,
+  type ServiceInfo,
+} from "../../gen/index.js";
+import { type FieldViolation, Refusal } from "../runtime/refusal.js";
+import { type AgentDescribed, type CastDescribed, needsModel } from "./cast.js";
+
+/** The agent of an environment that does not declare MULTI_AGENT. */
+const soleAgent = "agent";
+
+function has(service: ServiceInfo | undefined, feature: Feature): boolean {
+  return service?.features.includes(feature) ?? false;
+}
+
+/** Refuses pairs that cannot work, each named, before anything is started (EPI-RUN-017). */
+export function checkPairs(request: RunRequest, described: CastDescribed): void {
+  const unmet = environmentPairs(request, described);
+  for (const [i, binding] of request.agents.entries()) {
+    const part = described.agents.get(binding.agentId);
+    if (part !== undefined) unmet.push(...agentPairs(request, described, { ...part, binding, i }));
+  }
+  if (unmet.length > 0) {
+    const text = unmet.map(({ field, description }) => `${field}: ${description}`).join("; ");
+    throw new Refusal("UNSATISFIED_REQUIREMENT", text, { violations: unmet });
+  }
+}
+
+/** What the run asks of its environment alone. */
+function environmentPairs(request: RunRequest, { environment }: CastDescribed): FieldViolation[] {
+  const unmet: FieldViolation[] = [];
+  const { service, sandboxProviders } = environment;
+  if (request.source.case === "taskId" && !has(service, Feature.TASK_LISTING)) {
+    const description = `environment "${request.environment}" lists no tasks: give it the whole task`;
+    unmet.push({ field: "task_id", description });
+  }
+  if (request.sandbox !== "" && !sandboxProviders.includes(request.sandbox)) {
+    const known = sandboxProviders.join(", ") || "none";
+    const description = `environment "${request.environment}" takes boxes from: ${known}`;
+    unmet.push({ field: "sandbox", description });
+  }
+  return unmet;
+}
+
+function agentPairs(
+  request: RunRequest,
+  { environment }: CastDescribed,
+  part: AgentDescribed & { readonly binding: AgentBinding; readonly i: number },
+): FieldViolation[] {
+  const { agent, binding, i } = part;
+  const unmet: FieldViolation[] = [];
+  if (binding.agentId !== soleAgent && !has(environment.service, Feature.MULTI_AGENT)) {
+    const description = `environment "${request.environment}" has one agent, "${soleAgent}"`;
+    unmet.push({ field: `agents[${i}].agent_id`, description });
+  }
+  const boxed = environment.placements.some((placement) => placement !== Placement.NONE);
+  if (agent.sandboxRequirements !== undefined && !boxed) {
+    const description = `agent "${binding.agent}" needs a sandbox, environment "${request.environment}" makes none`;
+    unmet.push({ field: `agents[${i}].agent`, description });
+  }
+  const field = `agents[${i}].model`;
+  if (needsModel(agent)) {
+    unmet.push(...modelPairs(request, part).map((description) => ({ field, description })));
+  }
+  return unmet;
+}
+
+/** Why the model that is bound to an agent will not do. */
+function modelPairs(
+  { capture }: RunRequest,
+  { agent, model, binding }: AgentDescribed & { readonly binding: AgentBinding },
+): string[] {
+  if (model === undefined) return [`agent "${binding.agent}" needs a model, none is bound`];
+  if (!has(model.service, Feature.GATEWAY)) return [`model "${binding.model}" opens no gateways`];
+  const unmet: string[] = [];
+  if (!agent.modelDialects.some((dialect) => model.dialects.includes(dialect))) {
+    const speaks = `agent "${binding.agent}" speaks ${list(agent.modelDialects)}`;
+    unmet.push(`${speaks}, the gateway of "${binding.model}" ${list(model.dialects)}`);
+  }
+  if (capture === CaptureLevel.TOKENS && !has(model.service, Feature.TOKEN_IDS)) {
+    unmet.push(`model "${binding.model}" tells no tokens, and the run asks to capture them`);
+  }
+  return unmet;
+}
+
+function list(dialects: readonly ModelDialect[]): string {
+  return dialects.map((dialect) => ModelDialect[dialect] ?? String(dialect)).join(", ") || "none";
+}
