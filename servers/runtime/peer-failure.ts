@@ -5,7 +5,10 @@ import { type Boundary, type Cause, CauseSchema, Delivery, FailureKind, Retry } 
 import { fromMs } from "./duration.js";
 import { cutText, OperationFailure } from "./failure.js";
 
-/** What a boundary saw of a call that failed (ALL-FAIL-007, ALL-FAIL-015). */
+/**
+ * What a boundary saw of a call that failed (ALL-FAIL-007, ALL-FAIL-015). Without a word of the service the message is
+ * some library's or proxy's: it may hold exception text or addresses, and goes into no answer (ALL-FAIL-003).
+ */
 export function causeOf(error: CallError, boundary: Boundary, kind?: FailureKind): Cause {
   return create(CauseSchema, {
     boundary,
@@ -13,7 +16,7 @@ export function causeOf(error: CallError, boundary: Boundary, kind?: FailureKind
     rpc: error.rpc,
     code: error.code,
     delivery: error.delivery,
-    reason: cutText(error.rawMessage, 300),
+    reason: error.isUnknown && !error.byCaller ? "" : cutText(error.rawMessage, 300),
   });
 }
 
@@ -88,6 +91,18 @@ function refusedBy(error: CallError, { boundary, lost, refused }: PeerFailureOpt
   });
 }
 
+const deliveryText: Readonly<Partial<Record<Delivery, string>>> = {
+  [Delivery.NOT_SENT]: "not sent",
+  [Delivery.POSSIBLY_DELIVERED]: "possibly delivered",
+  [Delivery.DELIVERED]: "delivered",
+};
+
+function codeText({ code, attempts, byCaller, rawMessage }: CallError): string {
+  const named = Code[code] ?? `code ${code}`;
+  const tries = attempts > 1 ? ` after ${attempts} attempts` : "";
+  return `${named}${tries}${byCaller ? ` (${cutText(rawMessage, 1000)})` : ""}`;
+}
+
 /** A call without a word of the service: a peer or a connection in trouble, or an answer that would come again. */
 function lostBy(error: CallError, { boundary, lost }: PeerFailureOptions): OperationFailure {
   // EPI-E6-002: what is too large, or was answered and cannot be read, is the same at every attempt.
@@ -98,7 +113,7 @@ function lostBy(error: CallError, { boundary, lost }: PeerFailureOptions): Opera
   return new OperationFailure({
     kind,
     retry: again ? Retry.NEW_ATTEMPT : Retry.NEVER,
-    reason: cutText(`${error.rpc} ended ${Code[error.code] ?? error.code}: ${error.rawMessage}`, 2000),
+    reason: `${error.rpc} ended ${codeText(error)}, ${deliveryText[error.delivery] ?? "delivery unknown"}`,
     causes: [causeOf(error, boundary, kind)],
   });
 }

@@ -1,0 +1,91 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ToolCallSchema } from "../../gen/index.js";
+import { textBlock } from "../runtime/items.js";
+import { describeTool, runTool, type ToolDefinition, ToolError, tool } from "./tool.js";
+
+const run = async (definition: ToolDefinition<unknown>, args: object, state: unknown = {}) =>
+  await runTool(
+    definition,
+    create(ToolCallSchema, { callId: "c", name: "t", argumentsJson: JSON.stringify(args) }),
+    {
+      state,
+      agentId: "agent",
+      signal: new AbortController().signal,
+    },
+  );
+
+describe("tool", () => {
+  const add = tool({
+    description: "Adds.",
+    input: z.strictObject({ a: z.number(), b: z.number().default(1) }),
+    run: ({ a, b }) => String(a + b),
+  });
+
+  it("takes a Zod schema: types, defaults, and the JSON Schema that agents see", async () => {
+    expect((await run(add, { a: 2 })).result).toMatchObject({
+      callId: "c",
+      isError: false,
+      content: [{ kind: { value: "3" } }],
+    });
+    const described = describeTool("add", add);
+    expect(JSON.parse(described.inputSchemaJson)).toMatchObject({
+      type: "object",
+      properties: { a: { type: "number" } },
+    });
+  });
+
+  it("takes a JSON Schema as it is, and holds arguments to it", async () => {
+    const schema = {
+      type: "object",
+      properties: { path: { type: "string" } },
+      required: ["path"],
+      additionalProperties: false,
+    } as const;
+    const read = tool({
+      description: "Reads.",
+      input: schema,
+      run: (args) => `read ${String(args["path"])}`,
+    });
+    expect(JSON.parse(describeTool("read", read).inputSchemaJson)).toEqual(schema);
+    expect((await run(read, { path: "/a" })).result.content).toMatchObject([{ kind: { value: "read /a" } }]);
+    expect((await run(read, { path: 1 })).result).toMatchObject({ isError: true });
+  });
+
+  it("tells the agent what is wrong with its arguments, by name", async () => {
+    const { result } = await run(add, { a: "two", c: 1 });
+    expect(result.isError).toBe(true);
+    const [block] = result.content;
+    expect(block?.kind.value).toMatch(/a: .*number.*Unrecognized key: "c"/s);
+  });
+
+  it("gives objects as JSON, structured beside; blocks as they are; rewards and ends apart", async () => {
+    const given = (answer: string | object) =>
+      tool({ description: "", input: z.object({}), run: () => answer });
+    expect((await run(given({ n: 1 }), {})).result).toMatchObject({
+      structuredJson: '{"n":1}',
+      content: [{ kind: { value: '{"n":1}' } }],
+    });
+    expect((await run(given({ content: [textBlock("x"), textBlock("y")] }), {})).result.content).toHaveLength(
+      2,
+    );
+    expect(await run(given({ content: "won", reward: 0.5, terminated: true }), {})).toMatchObject({
+      reward: 0.5,
+      terminated: true,
+    });
+  });
+
+  it("gives a ToolError to the agent and lets everything else through", async () => {
+    const failing = (error: unknown) =>
+      tool({
+        description: "",
+        input: z.object({}),
+        run: () => {
+          throw error;
+        },
+      });
+    expect((await run(failing(new ToolError("no such file")), {})).result).toMatchObject({ isError: true });
+    await expect(run(failing(new Error("boom")), {})).rejects.toThrow("boom");
+  });
+});
