@@ -1,6 +1,7 @@
-import { type DescMessage, type DescService, toJsonString } from "@bufbuild/protobuf";
+import { type DescMessage, type DescService, toJson } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 import { Command } from "commander";
-import { CallError, createClient, http2Channel } from "../clients/index.js";
+import { CallError, type Channel, createClient, http2Channel } from "../clients/index.js";
 import {
   AgentSessionService,
   EnvironmentService,
@@ -18,53 +19,60 @@ const services = [
   EpisodeService,
 ] as const;
 
-/** UNIMPLEMENTED: the server has no such service. */
-const unimplemented = 12;
+/** Milliseconds that a server has to say what it is. */
 const askMs = 10_000;
-
-interface DescribeFlags {
-  readonly credential?: string;
-}
 
 /** `touchstone describe URL` */
 export function describeCommand(): Command {
   return new Command("describe")
     .description("Ask a server what it is: every touchstone.v1 service that it has, as JSON.")
     .argument("<url>", "where it is, such as http://127.0.0.1:7001")
-    .option("--credential <token>", "bearer token")
-    .action(async (url: string, { credential }: DescribeFlags) => {
-      const channel = http2Channel({ url });
-      const found: Record<string, unknown> = {};
+    .option("--credential <token>", "bearer token; others on this machine may see it while the command runs")
+    .action(async (url: string, { credential }: { readonly credential?: string }) => {
+      const channel = open(url);
       try {
-        for (const service of services) {
-          const answer = await ask(service, channel, credential);
-          if (answer !== undefined) found[service.typeName] = answer;
+        const found = await describe(channel, credential);
+        if (Object.keys(found).length === 0) {
+          throw new ConfigError([
+            `${url}: expected a service of touchstone.v1, found none; check the address`,
+          ]);
         }
-      } catch (error) {
-        throw new ConfigError([`${url}: ${error instanceof CallError ? error.rawMessage : String(error)}`]);
+        process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
       } finally {
         await channel.close();
       }
-      if (Object.keys(found).length === 0)
-        throw new ConfigError([`${url}: serves no service of touchstone.v1`]);
-      process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
     });
 }
 
-async function ask(
-  service: DescService,
-  channel: ReturnType<typeof http2Channel>,
-  credential: string | undefined,
-): Promise<unknown> {
+function open(url: string): Channel {
+  try {
+    return http2Channel({ url });
+  } catch (error) {
+    throw new ConfigError([error instanceof Error ? error.message : String(error)]);
+  }
+}
+
+/** What each service of a server says of itself, by the service's name. */
+async function describe(channel: Channel, credential: string | undefined): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {};
+  for (const service of services) {
+    const answer = await ask(service, channel, credential);
+    if (answer !== undefined) found[service.typeName] = answer;
+  }
+  return found;
+}
+
+async function ask(service: DescService, channel: Channel, credential: string | undefined): Promise<unknown> {
   const client = createClient(service, channel, {
     ...(credential === undefined ? {} : { headers: { authorization: `Bearer ${credential}` } }),
-  }) as unknown as { describe: (request: object, options: object) => Promise<unknown> };
+    timeoutMs: askMs,
+    repeat: false,
+  }) as unknown as { describe: (request: object) => Promise<never> };
   try {
-    const answer = await client.describe({}, { timeoutMs: askMs, repeat: false });
-    const output = service.method["describe"]?.output as DescMessage;
-    return JSON.parse(toJsonString(output, answer as never));
+    return toJson(service.method["describe"]?.output as DescMessage, await client.describe({}));
   } catch (error) {
-    if (error instanceof CallError && Number(error.code) === unimplemented) return undefined;
-    throw error;
+    if (!(error instanceof CallError)) throw error;
+    if (error.code === Code.Unimplemented) return undefined;
+    throw new ConfigError([`${channel.target}: cannot be asked what it is: ${error.rawMessage}`]);
   }
 }

@@ -4,7 +4,7 @@ export const exitCodes = {
   ok: 0,
   /** Some episodes ended without a verdict. */
   failed: 1,
-  /** Bad input: nothing was started. */
+  /** Bad input: nothing was started or written. */
   badInput: 2,
   /** Stopped before the end. */
   stopped: 3,

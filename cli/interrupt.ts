@@ -1,17 +1,31 @@
-/** A signal that aborts at SIGINT or SIGTERM; a second one ends the process at once. */
-export function onInterrupt(): { readonly signal: AbortSignal; [Symbol.dispose](): void } {
-  const controller = new AbortController();
-  const stop = (): void => {
-    if (controller.signal.aborted) process.exit(130);
+/** What the user asks by signals. */
+export interface Interrupt extends Disposable {
+  /** Aborts at the first SIGINT, SIGTERM or SIGHUP: stop, and let what runs end. */
+  readonly stop: AbortSignal;
+  /** Aborts at the second: end what runs. */
+  readonly abandon: AbortSignal;
+}
+
+/** The exit code of a process that a signal ended, as shells have it for SIGINT. */
+const killed = 130;
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Listens to signals, telling on standard error what the next one will do; the third ends the process at once. */
+export function onInterrupt(words: { readonly stopping: string; readonly abandoning: string }): Interrupt {
+  const stop = new AbortController();
+  const abandon = new AbortController();
+  const onSignal = (): void => {
+    if (abandon.signal.aborted) process.exit(killed);
+    const [controller, text] = stop.signal.aborted ? [abandon, words.abandoning] : [stop, words.stopping];
+    process.stderr.write(`${text}\n`);
     controller.abort();
   };
-  process.on("SIGINT", stop);
-  process.on("SIGTERM", stop);
+  for (const signal of signals) process.on(signal, onSignal);
   return {
-    signal: controller.signal,
+    stop: stop.signal,
+    abandon: abandon.signal,
     [Symbol.dispose]() {
-      process.off("SIGINT", stop);
-      process.off("SIGTERM", stop);
+      for (const signal of signals) process.off(signal, onSignal);
     },
   };
 }

@@ -12,17 +12,24 @@ const program = new Command("touchstone")
     "Environments, agents, models and sandboxes over one contract: serve them, run episodes, look at them.",
   )
   .version(packageVersion)
-  .showHelpAfterError()
+  .showHelpAfterError("(--help tells more)")
   .exitOverride((error) => {
     // Commander ends --help and --version with 0, and misuse with 1, which here means failed episodes.
-    process.exit(error.exitCode === 0 ? 0 : exitCodes.badInput);
+    process.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.badInput);
   });
-for (const command of [serveCommand(), runCommand(), describeCommand()]) program.addCommand(command);
+for (const command of [serveCommand(), runCommand(), describeCommand()]) {
+  program.addCommand(command.copyInheritedSettings(program));
+}
 
 try {
   await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof ConfigError)) throw error;
-  for (const problem of error.problems) process.stderr.write(`${problem}\n`);
-  process.exitCode = exitCodes.badInput;
+  if (error instanceof ConfigError) {
+    for (const problem of error.problems) process.stderr.write(`${problem}\n`);
+    process.exitCode = exitCodes.badInput;
+  } else {
+    // A defect: whatever was to be done did not come to its end.
+    console.error(error);
+    process.exitCode = exitCodes.stopped;
+  }
 }

@@ -1,4 +1,10 @@
-import type { RunReport } from "../rollouts/run.js";
+import { printable } from "../clients/printable.js";
+import { type RunReport, scoreOf } from "../rollouts/run-variant.js";
+
+/** Characters of a reason that the table shows. */
+const reasonLength = 200;
+/** Unfinished episodes that are named; more are counted. */
+const namedEpisodes = 5;
 
 function number(value: number | null): string {
   return value === null ? "-" : value.toFixed(3);
@@ -14,41 +20,56 @@ export function reportTable(reports: readonly RunReport[]): string {
     "masked",
     "unscored",
     "failed",
-    "missing",
+    "unfinished",
+    "not begun",
     "expected",
     "files",
   ];
-  const rows = reports.map(({ agents, folder, metrics }) => {
+  const rows = reports.map(({ name, folder, metrics }) => {
     const { coverage } = metrics;
     return [
-      agents.join("+"),
+      name,
       number(metrics.mean_reward),
       number(metrics.pass_at_k["1"] ?? null),
       coverage.scored,
       coverage.masked,
       coverage.unscored,
       coverage.failed,
-      coverage.missing,
+      coverage.unfinished,
+      coverage.not_begun,
       coverage.expected,
       folder,
     ].map(String);
   });
-  const lines = aligned([head, ...rows]);
-  for (const { agents, metrics, stopped } of reports) {
-    const who = agents.join("+");
-    for (const [kind, count] of Object.entries(metrics.failures.by_kind))
-      lines.push(`${who}: ${count} failed: ${kind}`);
-    if (metrics.coverage.failed > 0) {
-      lines.push(`${who}: mean reward with failures as 0: ${number(metrics.mean_reward_failures_as_zero)}`);
-    }
-    if (metrics.retried > 0) {
-      lines.push(
-        `${who}: mean reward without ${metrics.retried} retried: ${number(metrics.mean_reward_without_retried)}`,
-      );
-    }
-    if (stopped !== undefined) lines.push(`${who}: stopped before the end: ${stopped}`);
+  const notes = reports.flatMap((report) => notesOf(report).map((note) => `${report.name}: ${note}`));
+  return [...aligned([head, ...rows]), ...notes].join("\n");
+}
+
+/** What the numbers of a run do not say by themselves. */
+function notesOf({ metrics, stopped, unfinished, benchmark }: RunReport): string[] {
+  const notes: string[] = [];
+  if (benchmark !== undefined) {
+    const baselines = benchmark.baselines.map(({ agent, score }) => `${agent} ${number(score)}`).join(", ");
+    const beside = baselines === "" ? "" : ` (baselines: ${baselines})`;
+    notes.push(
+      `benchmark ${benchmark.name}: ${benchmark.metric} ${number(scoreOf(benchmark, metrics))}${beside}`,
+    );
   }
-  return lines.join("\n");
+  for (const { kind, episodes, example } of metrics.failures.kinds) {
+    notes.push(`${episodes} failed: ${printable(kind)}: ${printable(example, reasonLength)}`);
+  }
+  if (metrics.coverage.failed > 0) {
+    notes.push(`mean reward with failures as 0: ${number(metrics.mean_reward_failures_as_zero)}`);
+  }
+  if (metrics.retried > 0) {
+    notes.push(
+      `mean reward without the ${metrics.retried} retried: ${number(metrics.mean_reward_without_retried)}`,
+    );
+  }
+  for (const place of unfinished.slice(0, namedEpisodes)) notes.push(`unfinished: ${printable(place)}`);
+  if (unfinished.length > namedEpisodes) notes.push(`unfinished: ${unfinished.length - namedEpisodes} more`);
+  if (stopped !== undefined) notes.push(`stopped before the end: ${printable(stopped)}`);
+  return notes;
 }
 
 function aligned(rows: readonly (readonly string[])[]): string[] {

@@ -1,6 +1,6 @@
-import { join } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
-import { type RunReport, run } from "../rollouts/run.js";
+import { run } from "../rollouts/run.js";
+import type { RunReport } from "../rollouts/run-variant.js";
 import { loadConfig } from "../servers/composition/load-config.js";
 import { createLogger, type LogLevel } from "../servers/runtime/log.js";
 import { exitCodes } from "./exit-codes.js";
@@ -21,16 +21,16 @@ interface RunFlags {
 
 function count(value: string): number {
   const number = Number(value);
-  if (!Number.isInteger(number) || number < 1)
+  if (!Number.isSafeInteger(number) || number < 1)
     throw new InvalidArgumentError("expected a whole number of 1 or more");
   return number;
 }
 
-function collect(value: string, before: string[] = []): string[] {
+function several(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
-/** `touchstone run CONFIG [--tasks FILE] [--agent NAME] [--repeats N] [--concurrency N] --out DIR` */
+/** `touchstone run CONFIG [--tasks FILE] [--agent NAME] [--repeats N] [--concurrency N] [--resume] --out DIR` */
 export function runCommand(): Command {
   return new Command("run")
     .description("Run the episodes of a configuration and store every verdict.")
@@ -39,7 +39,7 @@ export function runCommand(): Command {
     .option(
       "--agent <name>",
       "agent server in the place of the configuration's; given several times, one run each",
-      collect,
+      several,
     )
     .option("--repeats <n>", "episodes of each task", count)
     .option("--concurrency <n>", "episodes at once", count)
@@ -51,42 +51,39 @@ export function runCommand(): Command {
       "\nExit codes: 0 every episode has a verdict, 1 some failed, 2 bad input, 3 stopped before the end.",
     )
     .action(async (file: string, flags: RunFlags) => {
-      using interrupt = onInterrupt();
+      using interrupt = onInterrupt({
+        stopping: "stopping: what runs may end within run.drain_timeout; again to give it up",
+        abandoning: "giving up what runs; again to leave without clean-up",
+      });
       const config = await loadConfig(file);
-      const reports: RunReport[] = [];
-      const agents = flags.agent ?? [undefined];
-      for (const agent of agents) {
-        if (interrupt.signal.aborted) break;
-        const bar = progressBar(agent ?? "episodes");
-        try {
-          reports.push(
-            await run({
-              config,
-              changes: {
-                ...(flags.tasks === undefined ? {} : { tasks: flags.tasks }),
-                ...(agent === undefined ? {} : { agent }),
-                ...(flags.repeats === undefined ? {} : { repeats: flags.repeats }),
-                ...(flags.concurrency === undefined ? {} : { concurrency: flags.concurrency }),
-              },
-              out: agents.length === 1 || agent === undefined ? flags.out : join(flags.out, agent),
-              resume: flags.resume ?? false,
-              log: createLogger(flags.log),
-              signal: interrupt.signal,
-              onProgress: bar.update,
-            }),
-          );
-        } finally {
-          bar.stop();
-        }
+      const { tasks, agent: agents, repeats, concurrency, out, resume = false, log } = flags;
+      let reports: RunReport[];
+      {
+        using bar = progressBar();
+        reports = await run({
+          config,
+          changes: { tasks, agents, repeats, concurrency },
+          out,
+          resume,
+          log: createLogger(log),
+          stop: interrupt.stop,
+          abandon: interrupt.abandon,
+          onProgress: bar.update,
+        });
       }
-      process.stdout.write(`${reportTable(reports)}\n`);
-      process.exitCode = exitCodeOf(reports, agents.length);
+      if (reports.length > 0) process.stdout.write(`${reportTable(reports)}\n`);
+      process.exitCode = exitCodeOf(reports, interrupt.stop.aborted);
     });
 }
 
-function exitCodeOf(reports: readonly RunReport[], asked: number): number {
-  if (reports.length < asked || reports.some(({ stopped }) => stopped !== undefined))
+function exitCodeOf(reports: readonly RunReport[], interrupted: boolean): number {
+  const whole = reports.every(
+    ({ metrics }) => metrics.coverage.unfinished + metrics.coverage.not_begun === 0,
+  );
+  // Asked to stop when all was done: then there was nothing to stop.
+  if (reports.some(({ stopped }) => stopped !== undefined) || (interrupted && !whole))
     return exitCodes.stopped;
-  const whole = reports.every(({ metrics: { coverage } }) => coverage.failed === 0 && coverage.missing === 0);
-  return whole ? exitCodes.ok : exitCodes.failed;
+  return whole && reports.every(({ metrics }) => metrics.coverage.failed === 0)
+    ? exitCodes.ok
+    : exitCodes.failed;
 }

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { Command } from "commander";
 import { loadConfig } from "../servers/composition/load-config.js";
+import { loadServers } from "../servers/composition/load-servers.js";
 import { startServers } from "../servers/composition/start-servers.js";
 import { createLogger, type LogLevel } from "../servers/runtime/log.js";
+import { exitCodes } from "./exit-codes.js";
 import { onInterrupt } from "./interrupt.js";
 import { logOption } from "./log-option.js";
 
@@ -14,19 +16,20 @@ export function serveCommand(): Command {
     .argument("[name...]", "names of the servers to start; all where none is given")
     .addOption(logOption())
     .action(async (file: string, names: string[], { log }: { log: LogLevel }) => {
-      using interrupt = onInterrupt();
-      const config = await loadConfig(file);
-      const started = await startServers({
-        config,
-        ...(names.length === 0 ? {} : { only: names }),
-        log: createLogger(log),
+      using interrupt = onInterrupt({
+        stopping: "draining: nothing new is taken, what is held goes on; again to leave at once",
+        abandoning: "leaving what is held",
       });
+      const config = await loadConfig(file);
+      const loaded = await loadServers(config, names.length === 0 ? undefined : names);
+      const started = await startServers({ config, loaded, log: createLogger(log) });
       for (const { name, kind, address, running } of started.servers.values()) {
-        process.stdout.write(
-          `${name}\t${kind}\t${address.url}${running === undefined ? "\telsewhere" : ""}\n`,
-        );
+        const elsewhere = running === undefined ? "\telsewhere" : "";
+        process.stdout.write(`${name}\t${kind}\t${address.url}${elsewhere}\n`);
       }
-      if (!interrupt.signal.aborted) await once(interrupt.signal, "abort");
+      const { stop, abandon } = interrupt;
+      abandon.addEventListener("abort", () => process.exit(exitCodes.stopped));
+      if (!stop.aborted) await once(stop, "abort");
       await started.close();
     });
 }

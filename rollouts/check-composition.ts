@@ -1,11 +1,11 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { type RunRequest, RunRequestSchema, type ServiceInfo } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
-import { checkPairs } from "../servers/episode/cast.js";
-import { episodeRequest } from "./run-request.js";
+import { checkPairs } from "../servers/episode/check-pairs.js";
 import type { RunDescribed } from "./describe-servers.js";
 import { oneLine } from "./error-text.js";
 import { contextOf, type Plan } from "./plan.js";
+import { episodeRequest } from "./run-request.js";
 import type { RunSettings } from "./run-settings.js";
 
 /**

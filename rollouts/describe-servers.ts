@@ -11,7 +11,7 @@ import {
 import type { EpisodeServiceDescribeResponse } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { StartedServer, StartedServers } from "../servers/composition/start-servers.js";
-import type { CastDescribed } from "../servers/episode/cast.js";
+import type { CastDescribed } from "../servers/episode/cast-described.js";
 import type { Dial } from "../servers/runtime/dial.js";
 import type { RunSettings } from "./run-settings.js";
 

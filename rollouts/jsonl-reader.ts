@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { Place } from "./jsonl-writer.js";
 
@@ -34,11 +34,13 @@ function* readLines(path: string, from: number): Generator<{ bytes: Buffer; offs
   if (!existsSync(path)) return;
   const fd = openSync(path, "r");
   try {
+    // What is appended from here on is not read.
+    const { size } = fstatSync(fd);
     let rest = Buffer.alloc(0);
     let offset = from;
-    for (let position = from; ; ) {
-      const chunk = Buffer.alloc(chunkBytes);
-      const read = readSync(fd, chunk, 0, chunkBytes, position);
+    for (let position = from; position < size; ) {
+      const chunk = Buffer.alloc(Math.min(chunkBytes, size - position));
+      const read = readSync(fd, chunk, 0, chunk.length, position);
       if (read === 0) return;
       position += read;
       const searched = rest.length;

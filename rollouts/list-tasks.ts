@@ -29,7 +29,9 @@ export async function listTasks(
     if (!(error instanceof CallError)) throw error;
     throw new ConfigError([`run.tasks.split: "${split}" cannot be listed: ${error.rawMessage}`]);
   }
-  throw new ConfigError([`run.tasks.split: "${split}" changed each of ${changesTaken} times that it was read`]);
+  throw new ConfigError([
+    `run.tasks.split: "${split}" changed each of ${changesTaken} times that it was read`,
+  ]);
 }
 
 /** The tasks of a split; undefined where its revision changed between two pages. */

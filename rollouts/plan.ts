@@ -1,6 +1,12 @@
 import { createHash } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { type EpisodeContext, EpisodeContextSchema, type Task, type TaskId, TaskSchema } from "../gen/index.js";
+import {
+  type EpisodeContext,
+  EpisodeContextSchema,
+  type Task,
+  type TaskId,
+  TaskSchema,
+} from "../gen/index.js";
 import type { PlacedTask } from "./task-set.js";
 
 /** One episode that is to be run: a task and which repeat of it. */

@@ -1,10 +1,5 @@
 import { toJson } from "@bufbuild/protobuf";
-import {
-  type EpisodeOutcome,
-  EpisodeOutcomeSchema,
-  type Failure,
-  FailureSchema,
-} from "../gen/index.js";
+import { type EpisodeOutcome, EpisodeOutcomeSchema, type Failure, FailureSchema } from "../gen/index.js";
 import { cutText } from "../servers/runtime/failure.js";
 import type { PlannedEpisode } from "./plan.js";
 
@@ -14,10 +9,25 @@ export interface StorableOutcome {
   readonly json: unknown;
 }
 
-/** The outcome without what must not be stored: verifier_state is a secret of the environment. Throws where a peer's value has no JSON. */
+/** Longest texts of a failure that are stored, in bytes: the contract's bounds, whatever a peer sends (field-case-042). */
+const reasonBytes = 2000;
+const detailsBytes = 16_384;
+const causeBytes = 300;
+
+/**
+ * The outcome as it may be stored: without verifier_state, which is a secret of the environment, and its failure within
+ * bounds. Throws where a peer's value has no JSON.
+ */
 export function storableOutcome(message: EpisodeOutcome): StorableOutcome {
+  if (message.outcome.case === "failure") bound(message.outcome.value);
   const json = toJson(EpisodeOutcomeSchema, { ...message, verifierState: new Uint8Array() });
   return { message, json };
+}
+
+function bound(failure: Failure): void {
+  failure.reason = cutText(failure.reason, reasonBytes);
+  if (Buffer.byteLength(failure.detailsJson) > detailsBytes) failure.detailsJson = "";
+  for (const cause of failure.causes) cause.reason = cutText(cause.reason, causeBytes);
 }
 
 /** How one attempt ended, as it is stored. */
@@ -69,9 +79,6 @@ export interface FailureRecord extends AttemptRecord {
   readonly failure: unknown;
 }
 
-/** Longest reason that is stored, in bytes: the contract's own bound, whatever a peer sends (field-case-042). */
-const reasonBytes = 2000;
-
 function attemptRecord(result: AttemptResult): AttemptRecord {
   const { episode, attempt, endedAt, outcome, trajectory, trajectoryMissing } = result;
   const { taskId } = episode.task;
@@ -114,7 +121,7 @@ export function failureRecord(result: AttemptResult, final: boolean): FailureRec
   return {
     ...head,
     final,
-    failure: toJson(FailureSchema, { ...failure, reason: cutText(failure.reason, reasonBytes) }),
+    failure: toJson(FailureSchema, failure),
     outcome,
     trajectory,
     trajectory_missing,

@@ -4,9 +4,9 @@ import type { Clock } from "../servers/runtime/clock.js";
 import type { Logger } from "../servers/runtime/log.js";
 import { readJsonl } from "./jsonl-reader.js";
 import { JsonlWriter } from "./jsonl-writer.js";
+import type { FailureRecord, RolloutRecord } from "./rollout-record.js";
 import { makeFolder, runFiles } from "./run-folder.js";
 import { type EndedEpisode, type EpisodeState, type IndexRow, RunIndex } from "./run-index.js";
-import type { FailureRecord, RolloutRecord } from "./rollout-record.js";
 
 /** Records that are written before they are made safe together. */
 const groupSize = 32;
@@ -96,7 +96,11 @@ export class RolloutStore {
   }
 
   /** Begins a run, or goes on with one. */
-  begin(run: { readonly runId: string; readonly identity: string; readonly rolloutIds: readonly string[] }): void {
+  begin(run: {
+    readonly runId: string;
+    readonly identity: string;
+    readonly rolloutIds: readonly string[];
+  }): void {
     this.#index.set({
       run_id: run.runId,
       identity: run.identity,
@@ -200,7 +204,11 @@ export class RolloutStore {
     }
     const ended = new Map<string, EndedEpisode>();
     const attempts = new Map<string, number>();
-    const note = (record: RolloutRecord | FailureRecord, state: EpisodeState, reward: number | null): void => {
+    const note = (
+      record: RolloutRecord | FailureRecord,
+      state: EpisodeState,
+      reward: number | null,
+    ): void => {
       const { rollout_id: rolloutId, attempt } = record;
       attempts.set(rolloutId, Math.max(attempts.get(rolloutId) ?? 0, attempt));
       ended.set(rolloutId, { rolloutId, state, reward });
@@ -223,7 +231,6 @@ export class RolloutStore {
       failures_bytes: `${this.#failures.size}`,
     });
   }
-
 }
 
 /** Where an episode stands after a failed attempt that is filed. */
@@ -237,7 +244,9 @@ function openFile(path: string, log: Logger): JsonlWriter {
   try {
     file = new JsonlWriter(path);
   } catch (error) {
-    throw new ConfigError([`${path}: cannot be opened: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new ConfigError([
+      `${path}: cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
+    ]);
   }
   if (file.torn > 0) log.warn({ file: path, bytes: file.torn }, "cut off a torn last line");
   return file;

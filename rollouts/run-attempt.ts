@@ -15,7 +15,7 @@ import {
   StopMode,
 } from "../gen/index.js";
 import type { Clock, Timer } from "../servers/runtime/clock.js";
-import { OperationFailure } from "../servers/runtime/failure.js";
+import { cutText, OperationFailure } from "../servers/runtime/failure.js";
 import { failureOf } from "../servers/runtime/peer-failure.js";
 import { oneLine } from "./error-text.js";
 import { contextOf, type PlannedEpisode } from "./plan.js";
@@ -136,6 +136,8 @@ function failureOfOutcome({ outcome }: EpisodeOutcome): Failure | undefined {
   }
 }
 
+/** Longest reason of a failure, in bytes; the contract's bound. */
+const reasonBytes = 2000;
 /** Refusals of a driver that has no place now. */
 const admissionReasons = new Set(["CAPACITY", "ADMISSION_TIMEOUT", "DRAINING"]);
 
@@ -158,6 +160,8 @@ function failureOfCall(error: unknown, abandon: AbortSignal): Failure {
   const told = failureOf(error, { boundary: Boundary.COLLECTOR, lost: FailureKind.UNAVAILABLE });
   if (!(told instanceof OperationFailure)) throw told;
   const { failure } = told;
+  // To the run's own files nothing is foreign: what the library or a proxy said helps to find out what is wrong.
+  failure.reason = cutText(error.message, reasonBytes);
   if (failure.stage === Stage.UNSPECIFIED) {
     failure.stage = admissionReasons.has(error.reason ?? "") ? Stage.ADMISSION : Stage.CHECK;
   }

@@ -47,7 +47,8 @@ export async function runEpisode(episode: PlannedEpisode, options: RunEpisodeOpt
       stopped: stop.aborted,
     });
     options.onEnd(result, next);
-    if (next !== "retry") return { next, infrastructure: next === "exhausted" && isInfrastructure(result.failure) };
+    if (next !== "retry")
+      return { next, infrastructure: next === "exhausted" && isInfrastructure(result.failure) };
     await pause(waitMs ?? 0, options);
   }
 }

@@ -35,7 +35,9 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
-    throw new ConfigError([`${folder}: cannot be made: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new ConfigError([
+      `${folder}: cannot be made: ${error instanceof Error ? error.message : String(error)}`,
+    ]);
   }
 }
 

@@ -6,12 +6,23 @@ import { tasksDigest } from "./plan.js";
 import { type RunSettings, serversOf } from "./run-settings.js";
 import type { PlacedTask } from "./task-set.js";
 
+/** Settings that only say how a run is worked through, and where its tasks are, which their digest tells better. */
+const workedThrough = new Set(["concurrency", "attempts", "breaker", "drain_timeout", "tasks"]);
+/** Settings that the command line may change; none of them is a text of the user. */
+const changeable = new Set(["agents", "repeats"]);
+
 /**
  * What makes a run the run that it is, by name. What only says how it is worked through (concurrency, attempts, timeouts,
  * where servers listen) is left out: it may change when a run goes on.
  */
 export function runIdentity(config: Config, settings: RunSettings, tasks: readonly PlacedTask[]): string {
-  const { concurrency, attempts, breaker, drain_timeout, tasks: _source, ...run } = settings;
+  const decided: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(settings)) {
+    if (workedThrough.has(key)) continue;
+    // What the command line may change is as it was decided; all else as it was written, since a variable may be a secret.
+    const written = changeable.has(key) ? undefined : config.written.run[key];
+    decided[key] = written === undefined ? value : redact(written);
+  }
   const servers = Object.fromEntries(
     serversOf(settings).map((name) => {
       const written = (redact(config.written.servers[name]) ?? {}) as Record<string, unknown>;
@@ -19,7 +30,7 @@ export function runIdentity(config: Config, settings: RunSettings, tasks: readon
       return [name, Object.fromEntries(kept.map((key) => [key, written[key]]))];
     }),
   );
-  return JSON.stringify({ tasks: tasksDigest(tasks), run, servers });
+  return JSON.stringify({ tasks: tasksDigest(tasks), run: decided, servers });
 }
 
 /** Refuses to go on with a run as another one. Throws ConfigError that names what differs. */

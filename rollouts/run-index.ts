@@ -25,7 +25,13 @@ export interface EndedEpisode {
 }
 
 /** Facts of a run beside its episodes. */
-export type RunFact = "run_id" | "identity" | "elapsed_ms" | "started_at" | "rollouts_bytes" | "failures_bytes";
+export type RunFact =
+  | "run_id"
+  | "identity"
+  | "elapsed_ms"
+  | "started_at"
+  | "rollouts_bytes"
+  | "failures_bytes";
 
 /**
  * The index of a run: what is planned, how many attempts each episode has begun, what has landed. It only says where
@@ -33,15 +39,17 @@ export type RunFact = "run_id" | "identity" | "elapsed_ms" | "started_at" | "rol
  * process's alone.
  */
 export class RunIndex {
-  readonly #db: InstanceType<typeof Database>;
-  readonly #begin: ReturnType<InstanceType<typeof Database>["prepare"]>;
+  readonly #db: Database.Database;
+  readonly #begin: Database.Statement<[number, string]>;
 
   /** Opens the index, making it where it is missing. Throws ConfigError where another run has it open, or it is none. */
   constructor(path: string) {
     this.#db = new Database(path);
     try {
       // Exclusive from here to the end: two runs in one folder would mix their verdicts.
-      this.#db.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+      this.#db.exec(
+        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;",
+      );
       this.#db.exec(`
         CREATE TABLE IF NOT EXISTS run (fact TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS episode (
@@ -68,12 +76,14 @@ export class RunIndex {
 
   /** Sets facts of the run. */
   set(facts: Partial<Record<RunFact, string>>): void {
+    this.#db.transaction(() => this.#put(facts))();
+  }
+
+  #put(facts: Partial<Record<RunFact, string>>): void {
     const upsert = this.#db.prepare(
       "INSERT INTO run VALUES (?, ?) ON CONFLICT (fact) DO UPDATE SET value = excluded.value",
     );
-    this.#db.transaction(() => {
-      for (const [fact, value] of Object.entries(facts)) upsert.run(fact, value);
-    })();
+    for (const [fact, value] of Object.entries(facts)) upsert.run(fact, value);
   }
 
   /** Adds episodes that are not there yet. */
@@ -102,18 +112,22 @@ export class RunIndex {
     const update = this.#db.prepare("UPDATE episode SET state = ?, reward = ? WHERE rollout_id = ?");
     this.#db.transaction(() => {
       for (const { rolloutId, state, reward } of episodes) update.run(state, reward, rolloutId);
-      this.set(facts);
+      this.#put(facts);
     })();
   }
 
+  /** Closes the index, its log merged into its file. */
   close(): void {
+    // The driver keeps the file open until its statements are collected; the lock must not last as long.
+    this.#db.exec("PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT count(*) FROM run;");
     this.#db.close();
   }
 }
 
 function whyNot(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code === "SQLITE_BUSY") return "another run is using this folder; wait for its end or choose another --out";
+  if (code === "SQLITE_BUSY")
+    return "another run is using this folder; wait for its end or choose another --out";
   if (code === "SQLITE_NOTADB" || code === "SQLITE_CORRUPT") {
     return "is no index of a run; delete it, and --resume makes it again from rollouts.jsonl";
   }

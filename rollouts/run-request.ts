@@ -12,7 +12,7 @@ import {
   SamplingSchema,
 } from "../gen/index.js";
 import type { BudgetConfig, SamplingConfig } from "../servers/composition/run-schema.js";
-import type { CastDescribed } from "../servers/episode/cast.js";
+import type { CastDescribed } from "../servers/episode/cast-described.js";
 import { definedFields } from "../servers/runtime/defined-fields.js";
 import { fromMs } from "../servers/runtime/duration.js";
 import type { PlannedEpisode } from "./plan.js";

@@ -7,11 +7,11 @@ import type { Benchmark } from "./benchmark.js";
 
 /** What a command line changes of a run. */
 export interface RunChanges {
-  readonly tasks?: string;
+  readonly tasks?: string | undefined;
   /** Agent servers; several: one run each. */
-  readonly agents?: readonly string[];
-  readonly repeats?: number;
-  readonly concurrency?: number;
+  readonly agents?: readonly string[] | undefined;
+  readonly repeats?: number | undefined;
+  readonly concurrency?: number | undefined;
 }
 
 /** What one run does, everything decided. */
@@ -42,7 +42,7 @@ export function agentsWith(config: Config, run: RunConfig, name: string | undefi
 /** What a run does: its configuration, what the command line changed, what its benchmark pins. Throws ConfigError. */
 export function settle(
   run: RunConfig,
-  changes: { readonly repeats?: number | undefined; readonly concurrency?: number | undefined },
+  changes: Pick<RunChanges, "repeats" | "concurrency">,
   benchmark: Benchmark | undefined,
 ): RunSettings {
   const pinned = benchmark?.protocol;

@@ -17,9 +17,10 @@ import { summariseRun } from "./metrics/summaries.js";
 import { type Plan, planEpisodes, tasksDigest } from "./plan.js";
 import { resolvedConfig } from "./resolved-config.js";
 import { RolloutStore } from "./rollout-store.js";
-import type { RunOptions, Variant } from "./run.js";
 import { holdsRun, runFiles, setApart, writeWhole } from "./run-folder.js";
 import { checkIdentity, runIdentity } from "./run-identity.js";
+import type { RunOptions, Variant } from "./run-options.js";
+import type { RunSettings } from "./run-settings.js";
 import type { PlacedTask } from "./task-set.js";
 
 /** How a run ended. */
@@ -61,7 +62,12 @@ export async function runVariant(variant: Variant, context: VariantContext): Pro
   try {
     const plan = planEpisodes(tasks, settings.repeats, store.runId ?? `run${randomBytes(6).toString("hex")}`);
     const identity = runIdentity(config, settings, tasks);
-    if (store.identity === undefined) writeWhole(folder, runFiles.config, resolvedConfig(config, settings, { agent: variant.agent, tasks: context.changes.tasks }));
+    if (store.identity === undefined)
+      writeWhole(
+        folder,
+        runFiles.config,
+        resolvedConfig(config, settings, { agent: variant.agent, tasks: context.changes.tasks }),
+      );
     else checkIdentity(folder, store.identity, identity);
     checkKnown(folder, store, plan);
     store.begin({
@@ -70,7 +76,7 @@ export async function runVariant(variant: Variant, context: VariantContext): Pro
       rolloutIds: plan.episodes.map(({ rolloutId }) => rolloutId),
     });
     const stopped = await collectAll(plan, store, variant, context);
-    return finish(plan, store, { name, folder, stopped, benchmark, tasks });
+    return finish(plan, store, { name, folder, stopped, benchmark, tasks, settings });
   } finally {
     await store.close();
   }
@@ -125,9 +131,12 @@ async function collectAll(
 function finish(
   plan: Plan,
   store: RolloutStore,
-  told: Omit<RunReport, "metrics" | "unfinished"> & { readonly tasks: readonly PlacedTask[] },
+  told: Omit<RunReport, "metrics" | "unfinished"> & {
+    readonly tasks: readonly PlacedTask[];
+    readonly settings: RunSettings;
+  },
 ): RunReport {
-  const { folder, name, benchmark, tasks, stopped } = told;
+  const { folder, name, benchmark, tasks, stopped, settings } = told;
   const rows = store.rows();
   const begun = plan.episodes.filter(({ rolloutId }) => (rows.get(rolloutId)?.attempts ?? 0) > 0);
   const unfinished = begun.filter(({ rolloutId }) =>
@@ -140,7 +149,8 @@ function finish(
   });
   const facts = {
     run_id: plan.runId,
-    agents: name,
+    agents: settings.agents,
+    models: settings.models,
     ...(benchmark === undefined
       ? {}
       : { benchmark: benchmark.name, score: scoreOf(benchmark, metrics), metric: benchmark.metric }),

@@ -1,51 +1,21 @@
 import { join } from "node:path";
 import { environmentClient, systemClock as waitingClock } from "../clients/index.js";
-import type { Config } from "../servers/composition/load-config.js";
 import { type LoadedServer, loadServers } from "../servers/composition/load-servers.js";
 import { type StartedServers, startServers } from "../servers/composition/start-servers.js";
 import { type Clock, systemClock } from "../servers/runtime/clock.js";
 import { Channels, type Dial } from "../servers/runtime/dial.js";
-import type { Logger } from "../servers/runtime/log.js";
 import { type Benchmark, checkEnvironment } from "./benchmark.js";
 import { checkComposition, checkSizes } from "./check-composition.js";
-import type { RunProgress } from "./collect.js";
 import { clientOptions, describeServers, type RunDescribed, startedServer } from "./describe-servers.js";
 import { listTasks } from "./list-tasks.js";
 import { planEpisodes } from "./plan.js";
 import { checkFolder } from "./run-folder.js";
+import type { RunOptions, Variant } from "./run-options.js";
 import { requestOf } from "./run-request.js";
-import { agentsWith, configuredRun, type RunChanges, type RunSettings, serversOf, settle } from "./run-settings.js";
+import { agentsWith, configuredRun, serversOf, settle } from "./run-settings.js";
 import { type RunReport, runVariant } from "./run-variant.js";
 import { checkDistinct, checkTasks, forEnvironment, type PlacedTask, readTaskFiles } from "./task-set.js";
 import { type TaskSource, type TaskSources, taskSources } from "./task-source.js";
-
-/** What a run is told. */
-export interface RunOptions {
-  readonly config: Config;
-  readonly changes: RunChanges;
-  /** Folder of the run's files; with several agents, of a folder for each. */
-  readonly out: string;
-  /** Go on with the run that the folder holds. */
-  readonly resume: boolean;
-  readonly log: Logger;
-  /** Aborts to stop: nothing new is begun, and what runs may end within drain_timeout. */
-  readonly stop: AbortSignal;
-  /** Aborts to give up what runs at once. */
-  readonly abandon: AbortSignal;
-  /** Told of each episode that has ended, with the name of its run. */
-  readonly onProgress: (run: string, progress: RunProgress) => void;
-  readonly clock?: Clock;
-}
-
-/** One of the runs that were asked for: the configuration's with other agents. */
-export interface Variant {
-  /** Its agents, for people. */
-  readonly name: string;
-  /** The agent server that the command line named. */
-  readonly agent: string | undefined;
-  readonly settings: RunSettings;
-  readonly folder: string;
-}
 
 /** The machine's time. Waits of a run keep the process alive: between two attempts there may be nothing else that does. */
 const runClock: Clock = { ...systemClock, setTimer: waitingClock.setTimer };

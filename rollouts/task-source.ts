@@ -35,18 +35,26 @@ export async function taskSources(config: Config, run: RunConfig, given?: string
   }
   if (configured.some((source) => "benchmark" in source)) {
     throw config.refuse([
-      { path: ["run", "tasks"], text: "a benchmark stands alone: other tasks beside it would change its score" },
+      {
+        path: ["run", "tasks"],
+        text: "a benchmark stands alone: other tasks beside it would change its score",
+      },
     ]);
   }
   if (given !== undefined && (configured.length > 1 || only === undefined || !("file" in only))) {
     throw new ConfigError(["--tasks: replaces a single file, and run.tasks names something else"]);
   }
-  return { sources: configured.map((source) => ofEntry(config, source, given)), benchmark: undefined };
+  const sources = configured.flatMap((source) =>
+    "benchmark" in source ? [] : [ofEntry(config, source, given)],
+  );
+  return { sources, benchmark: undefined };
 }
+
+type BenchmarkSource = Extract<TaskSourceConfig, { benchmark: string }>;
 
 function ofEntry(
   config: Config,
-  source: TaskSourceConfig,
+  source: Exclude<TaskSourceConfig, BenchmarkSource>,
   given: string | undefined,
 ): TaskSource {
   if ("split" in source) return { from: "listing", split: source.split, taskset: source.taskset ?? "" };

@@ -12,7 +12,8 @@ export function checkServer(name: string, entry: unknown, problems: Problem[]): 
     problems.push({ path: key === undefined ? path : [...path, key], text });
   };
   if (!isId(name)) return refuse('expected a name of letters, digits, ".", "_", "-"');
-  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return refuse("expected a mapping");
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry))
+    return refuse("expected a mapping");
   const kind = kindOf(entry);
   if (kind === undefined) {
     return refuse(`expected exactly one of the keys ${Object.keys(serverKinds).join(", ")}`);
@@ -42,7 +43,7 @@ function kindOf(entry: object): ServerKind | undefined {
 }
 
 /** What a server is: the value of the key that tells its kind; of several drivers, the first. */
-export function valueOf({ kind, entry }: ServerEntry): string {
+export function chosenValue({ kind, entry }: ServerEntry): string {
   const value = (entry as unknown as Record<ServerKind, string | string[]>)[kind];
   return typeof value === "string" ? value : (value[0] ?? "");
 }
@@ -50,9 +51,10 @@ export function valueOf({ kind, entry }: ServerEntry): string {
 /** Keys that would do nothing are refused, so that nobody relies on them (field-case-105). */
 function checkWhere(server: ServerEntry, refuse: Refuse): void {
   const { kind, entry } = server;
-  const chosen = choose(valueOf(server));
+  const chosen = choose(chosenValue(server));
   if (chosen.way !== "url") {
-    if (entry.credential !== undefined) refuse("is for a server at a URL; this one is started here", "credential");
+    if (entry.credential !== undefined)
+      refuse("is for a server at a URL; this one is started here", "credential");
     return;
   }
   try {
@@ -78,6 +80,6 @@ function checkCaps({ kind, entry }: ServerEntry, refuse: Refuse): void {
     refuse(`${set.join(" and ")} without queue_timeout: say how long a caller may wait, 0s for not at all`);
   }
   if (set.length === 0 && entry.queue_timeout !== undefined) {
-    refuse(`queue_timeout without ${caps.join(" or ")} bounds nothing`, "queue_timeout");
+    refuse(`bounds nothing without ${caps.join(" or ")}`, "queue_timeout");
   }
 }

@@ -30,7 +30,7 @@ function ours<T>(all: Readonly<Record<string, T>>, name: string, at: string): T 
   const found = Object.hasOwn(all, name) ? all[name] : undefined;
   if (found !== undefined) return found;
   throw new ConfigError([
-    `${at}: "${name}" is none of ours${nearest(name, Object.keys(all))}. A module is a path such as ./${name}.ts, a server a URL`,
+    `${at}: "${name}" is none of ours, no path of a module (./${name}.ts) and no URL${nearest(name, Object.keys(all))}`,
   ]);
 }
 
@@ -96,7 +96,9 @@ export async function findDrivers(names: readonly string[], place: Place): Promi
         return await loadUserModule<DriverDefinition>({ ...place, path: chosen.path }, has("name", "run"));
       }
       if (chosen.way === "url") {
-        throw new ConfigError([`${place.at}: expected drivers in a list, found a URL; a server at a URL stands alone`]);
+        throw new ConfigError([
+          `${place.at}: expected drivers in a list, found a URL; a server at a URL stands alone`,
+        ]);
       }
       return ours(drivers, chosen.name, place.at);
     }),

@@ -2,7 +2,7 @@ import type { AgentDefinition } from "../agent/define-agent.js";
 import type { EnvironmentDefinition } from "../environment/define-environment.js";
 import type { DriverDefinition } from "../episode/define-driver.js";
 import type { ModelDefinition } from "../model/define-model.js";
-import { valueOf } from "./check-servers.js";
+import { chosenValue } from "./check-servers.js";
 import { choose } from "./choose.js";
 import { ConfigError } from "./config-error.js";
 import { findAgent, findDrivers, findEnvironment, findModel, type Place } from "./implementations.js";
@@ -55,7 +55,7 @@ export async function loadServers(
 }
 
 async function load(server: ServerEntry, place: Place): Promise<Implementation> {
-  const chosen = choose(valueOf(server));
+  const chosen = choose(chosenValue(server));
   if (chosen.way === "url") return { kind: "elsewhere", url: chosen.url };
   switch (server.kind) {
     case "environment":

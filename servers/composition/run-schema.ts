@@ -9,7 +9,9 @@ const taskSource = z.union([
     file: z
       .string()
       .min(1)
-      .describe("A JSONL file: rows of a published data set with row_schema, else tasks in the contract's JSON."),
+      .describe(
+        "A JSONL file: rows of a published data set with row_schema, else tasks in the contract's JSON.",
+      ),
     row_schema: z.string().min(1).describe("Schema of the rows, one that the environment reads.").optional(),
     taskset: z.string().min(1).describe("Task set of the tasks. Absent: the row schema's name.").optional(),
   }),
@@ -50,7 +52,10 @@ const sampling = z.strictObject({
 export type SamplingConfig = z.output<typeof sampling>;
 
 /** Server names by agent_id. */
-const byAgent = z.record(z.string().refine(isId, "expected an agent_id: letters, digits, \".\", \"_\", \"-\""), z.string().min(1));
+const byAgent = z.record(
+  z.string().refine(isId, 'expected an agent_id: letters, digits, ".", "_", "-"'),
+  z.string().min(1),
+);
 
 /** What `touchstone run` does. */
 export const runSchema = z.strictObject({
@@ -84,8 +89,12 @@ export const runSchema = z.strictObject({
   on_agent_failure: z
     .enum(["fail", "verify", "verify_masked"])
     .default("fail")
-    .describe("What an agent's failure does: it is the episode's, or its work is verified, or verified and masked."),
-  verify_attempts: count.default(3).describe("Verifications at most, where one fails and the next may succeed."),
+    .describe(
+      "What an agent's failure does: it is the episode's, or its work is verified, or verified and masked.",
+    ),
+  verify_attempts: count
+    .default(3)
+    .describe("Verifications at most, where one fails and the next may succeed."),
   capture: z.enum(["summary", "items", "tokens"]).default("items").describe("What is kept of model calls."),
 });
 export type RunConfig = z.output<typeof runSchema>;

@@ -16,24 +16,27 @@ export function nearest(name: string, known: readonly string[]): string {
 
 /** What a schema finds wrong, the nearest known key beside an unknown one (EPI-E8-001, field-case-105). */
 export function problemsOf(error: z.ZodError, schema: z.ZodType, at: readonly PropertyKey[]): Problem[] {
-  return error.issues.flatMap((issue) => problemsOfIssue(issue, schema, at));
+  return error.issues.flatMap((issue) => problemsOfIssue(issue, branches(schema), at));
 }
 
-function problemsOfIssue(issue: z.core.$ZodIssue, schema: unknown, at: readonly PropertyKey[]): Problem[] {
+/** `known`: the schemas that may judge the value at `at`; several where it is a union. */
+function problemsOfIssue(
+  issue: z.core.$ZodIssue,
+  known: readonly unknown[],
+  at: readonly PropertyKey[],
+): Problem[] {
   const path = [...at, ...issue.path];
-  const inner = schemaAt(schema, issue.path);
+  const there = issue.path.reduce<readonly unknown[]>(
+    (schemas, part) => schemas.flatMap((schema) => branches(partOf(schema, part))),
+    known,
+  );
   if (issue.code === "unrecognized_keys") {
-    const known = inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
-    return issue.keys.map((key) => ({ path: [...path, key], text: `unknown key${nearest(key, known)}` }));
+    const keys = there.flatMap((schema) => (schema instanceof z.ZodObject ? Object.keys(schema.shape) : []));
+    return issue.keys.map((key) => ({ path: [...path, key], text: `unknown key${nearest(key, keys)}` }));
   }
   if (issue.code === "invalid_union") {
-    const [best] = issue.errors
-      .map((issues, i) => ({ issues, i }))
-      .sort((a, b) => badness(a.issues) - badness(b.issues));
-    if (best !== undefined && best.issues.length > 0) {
-      const branch = inner instanceof z.ZodUnion ? inner.options[best.i] : undefined;
-      return best.issues.flatMap((each) => problemsOfIssue(each, branch, path));
-    }
+    const [best = []] = issue.errors.toSorted((a, b) => badness(a) - badness(b));
+    if (best.length > 0) return best.flatMap((each) => problemsOfIssue(each, there, path));
   }
   if (issue.code === "invalid_key") {
     return issue.issues.map((each) => ({ path, text: said(each.message) }));
@@ -63,23 +66,18 @@ function said(message: string): string {
     .replace(/, received /, ", found ");
 }
 
-/** The schema that judges the value at a path; undefined where none is known. */
-function schemaAt(schema: unknown, path: readonly PropertyKey[]): unknown {
-  let at = unwrapped(schema);
-  for (const part of path) {
-    if (at instanceof z.ZodObject) at = at.shape[String(part)];
-    else if (at instanceof z.ZodArray) at = at.element;
-    else if (at instanceof z.ZodRecord) at = at.valueType;
-    else return undefined;
-    at = unwrapped(at);
-  }
-  return at;
+/** The schema of a part of an object, a list or a map; undefined where none is known. */
+function partOf(schema: unknown, part: PropertyKey): unknown {
+  if (schema instanceof z.ZodObject) return schema.shape[String(part)];
+  if (schema instanceof z.ZodArray) return schema.element;
+  if (schema instanceof z.ZodRecord) return schema.valueType;
+  return undefined;
 }
 
-function unwrapped(schema: unknown): unknown {
-  let at = schema;
-  while (at instanceof z.ZodOptional || at instanceof z.ZodDefault || at instanceof z.ZodPipe) {
-    at = at instanceof z.ZodPipe ? at.in : at.unwrap();
-  }
-  return at;
+/** The schemas that a schema comes down to: what it wraps, and of a union each of its branches. */
+function branches(schema: unknown): readonly unknown[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return branches(schema.unwrap());
+  if (schema instanceof z.ZodPipe) return branches(schema.in);
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap(branches);
+  return schema === undefined ? [] : [schema];
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { PeerAddress } from "../episode/peers.js";
-import { valueOf } from "./check-servers.js";
+import { chosenValue } from "./check-servers.js";
 import { choose } from "./choose.js";
 import { ConfigError } from "./config-error.js";
 import type { Config } from "./load-config.js";
@@ -38,7 +38,7 @@ export function addressOf(config: Config, { name, server }: NamedServer, url: st
 
 /** Where a server that is not started here is: at its URL, or where it listens once it does; else nobody knows. */
 export function addressElsewhere(config: Config, named: NamedServer): PeerAddress | undefined {
-  const chosen = choose(valueOf(named.server));
+  const chosen = choose(chosenValue(named.server));
   if (chosen.way === "url") return addressOf(config, named, chosen.url);
   const { listen, tls } = named.server.entry;
   if (listen === undefined) return undefined;

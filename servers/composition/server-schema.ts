@@ -15,7 +15,9 @@ const everywhere = {
   credential: z
     .string()
     .min(1)
-    .describe("Bearer token for a server at a URL, as ${VAR}: never in the file itself.")
+    .describe(
+      "Bearer token for a server at a URL; name an environment variable, so that it is not in the file.",
+    )
     .optional(),
   ca: z
     .string()
@@ -92,9 +94,7 @@ const episode = z.strictObject({
     ),
   max_concurrent_episodes: count.describe("Episodes at once; needs queue_timeout (EPI-E4-004).").optional(),
   queue_timeout: queueTimeout,
-  episode_timeout: positiveDuration
-    .describe("From Seed to the end of the last activation. 60m.")
-    .optional(),
+  episode_timeout: positiveDuration.describe("From Seed to the end of the last activation. 60m.").optional(),
   seed_timeout: positiveDuration.describe("Each Seed. 5m.").optional(),
   open_timeout: positiveDuration.describe("Each Open and OpenGateway. 2m.").optional(),
   activation_timeout: positiveDuration.describe("Each activation. 30m.").optional(),

@@ -18,7 +18,10 @@ export function substitute(
     return value.replace(reference, (whole, escaped: string, name: string) => {
       if (escaped !== "") return whole.slice(1);
       if (!variableName.test(name)) {
-        problems.push({ path, text: `expected \${NAME}, found "${whole}"; write $\${...} for the text itself` });
+        problems.push({
+          path,
+          text: `expected \${NAME}, found "${whole}"; write $\${...} for the text itself`,
+        });
         return whole;
       }
       const found = environment[name];

@@ -21,7 +21,8 @@ export interface UserModule {
 export async function loadUserModule<T>(module: UserModule, isOne: (value: object) => boolean): Promise<T> {
   const { at, path, options } = module;
   const exported = await load(module);
-  if (exported === undefined) throw new ConfigError([`${at}: ${path} has no default export; export a definition`]);
+  if (exported === undefined)
+    throw new ConfigError([`${at}: ${path} has no default export; export a definition`]);
   let value: unknown = exported;
   if (typeof exported === "function") {
     try {

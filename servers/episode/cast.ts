@@ -1,15 +1,7 @@
-import type {
-  AgentBinding,
-  AgentSessionServiceDescribeResponse,
-  EnvironmentServiceDescribeResponse,
-  ModelServiceDescribeResponse,
-  RunRequest,
-} from "../../gen/index.js";
+import type { AgentBinding, RunRequest } from "../../gen/index.js";
 import { invalidField, unknownName } from "../runtime/refusal.js";
 import type { DriverDefinition } from "./define-driver.js";
 import type { AgentPeer, EnvironmentPeer, ModelPeer, Peers } from "./peers.js";
-
-export { checkPairs } from "./check-pairs.js";
 
 /** Who plays one agent. */
 export interface AgentPart {
@@ -25,18 +17,6 @@ export interface Cast {
   readonly agents: ReadonlyMap<string, AgentPart>;
 }
 
-/** What all that take part say of themselves. */
-export interface CastDescribed {
-  readonly environment: EnvironmentServiceDescribeResponse;
-  readonly agents: ReadonlyMap<string, AgentDescribed>;
-}
-
-/** What an agent says of itself, and the model that is bound to it, if it needs one. */
-export interface AgentDescribed {
-  readonly agent: AgentSessionServiceDescribeResponse;
-  readonly model: ModelServiceDescribeResponse | undefined;
-}
-
 /** What an episode server can cast from. */
 export interface CastingPool {
   readonly drivers: readonly DriverDefinition[];
@@ -44,17 +24,13 @@ export interface CastingPool {
   readonly sandboxes: readonly string[];
 }
 
-/** Whether sessions of this agent need a model. */
-export function needsModel(agent: AgentSessionServiceDescribeResponse): boolean {
-  return agent.modelDialects.length > 0 || agent.customModelDialects.length > 0;
-}
-
 /** Finds who takes part; an unknown name is refused and nothing starts (EPI-RUN-012, EPI-RUN-013). */
 export function cast(pool: CastingPool, request: RunRequest): Cast {
   const { peers } = pool;
   const driver = driverOf(pool, request.driver);
   const environment = named(peers.environments, request.environment, "environment");
-  if (request.sandbox !== "") named(new Map(pool.sandboxes.map((name) => [name, name])), request.sandbox, "sandbox");
+  if (request.sandbox !== "")
+    named(new Map(pool.sandboxes.map((name) => [name, name])), request.sandbox, "sandbox");
   const agents = new Map<string, AgentPart>();
   for (const [i, binding] of request.agents.entries()) {
     if (agents.has(binding.agentId)) {
@@ -68,7 +44,8 @@ export function cast(pool: CastingPool, request: RunRequest): Cast {
   }
   const { agents: wanted } = driver;
   if (agents.size === 0 || (wanted !== undefined && agents.size !== wanted)) {
-    const expected = wanted === undefined ? "at least one agent" : `${wanted} agent for driver "${driver.name}"`;
+    const expected =
+      wanted === undefined ? "at least one agent" : `${wanted} agent for driver "${driver.name}"`;
     throw invalidField("agents", `expected ${expected}, found ${agents.size}`);
   }
   return { driver, environment, agents };

@@ -8,7 +8,7 @@ import {
   type ServiceInfo,
 } from "../../gen/index.js";
 import { type FieldViolation, Refusal } from "../runtime/refusal.js";
-import { type AgentDescribed, type CastDescribed, needsModel } from "./cast.js";
+import { type AgentDescribed, type CastDescribed, needsModel } from "./cast-described.js";
 
 /** The agent of an environment that does not declare MULTI_AGENT. */
 const soleAgent = "agent";

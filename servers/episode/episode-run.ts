@@ -1,33 +1,28 @@
 import { randomBytes } from "node:crypto";
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { CallOptions, ClientOptions } from "../../clients/index.js";
+import { create } from "@bufbuild/protobuf";
+import type { ClientOptions } from "../../clients/index.js";
 import {
-  type AgentEnd,
   type AgentView,
-  type Boundary,
-  type EpisodeEvent,
-  EpisodeEventSchema,
+  type Endpoint,
+  type EpisodeContext,
   type EpisodeId,
-  FailureKind,
   type ResourceIntent,
   ResourceIntentSchema,
   type ResourceKind,
   type RunRequest,
-  Stage,
   type Verdict,
 } from "../../gen/index.js";
-import type { Clock, Timer } from "../runtime/clock.js";
-import type { EventLog } from "../runtime/event-log.js";
-import { OperationFailure, timeoutFailure } from "../runtime/failure.js";
+import type { Clock } from "../runtime/clock.js";
 import { episodeKey } from "../runtime/identity.js";
 import { keyHeader } from "../runtime/instance.js";
-import { failureOf } from "../runtime/peer-failure.js";
 import { AgentTurns } from "./agent-turns.js";
-import type { Cast, CastDescribed } from "./cast.js";
+import type { Cast } from "./cast.js";
+import type { CastDescribed } from "./cast-described.js";
 import { CleanUpStack } from "./clean-up-stack.js";
 import type { Episode } from "./define-driver.js";
 import { EnvironmentTurns } from "./environment-turns.js";
-import { Renewals } from "./renewal.js";
+import { type EpisodeTold, Phases } from "./phases.js";
+import { Renewals } from "./renewals.js";
 import type { PhaseTimeouts } from "./timeouts.js";
 import type { Trajectory } from "./trajectory.js";
 
@@ -39,80 +34,90 @@ export interface EpisodeParts {
   readonly described: CastDescribed;
   readonly timeouts: PhaseTimeouts;
   readonly clock: Clock;
-  readonly events: EventLog<EpisodeEvent>;
   readonly trajectory: Trajectory;
+  readonly tell: (event: EpisodeTold) => void;
   /** Aborts, with the failure as reason, when the episode must end without a verdict. */
   readonly abandon: AbortSignal;
   /** Aborts when the agent's turn must end and its work be verified. */
   readonly finish: AbortSignal;
 }
 
-/** Milliseconds that a call may take beyond the timeout of its operation before its peer counts as lost. */
-const callSlackMs = 10_000;
-
-/** Milliseconds spent in each phase. */
-export type Timings = Partial<Record<"check" | "seed" | "open" | "activate" | "verify" | "cleanUp", number>>;
+/** Metadata of all calls for an episode and its forks (ALL-SCOPE-004). */
+export function episodeHeaders({ rolloutId }: EpisodeId): Readonly<Record<string, string>> {
+  return { [keyHeader]: rolloutId };
+}
 
 /**
- * One episode: the calls that a driver orders, with everything that must hold around them. Deadlines of phases and of
- * the episode (E5), intents and clean-up (E1, E2), renewals (E9), failures with their stage and causes (E6).
+ * One episode: the calls that a driver orders, with everything that must hold around them: bounds (E5), intents and
+ * clean-up (E1, E2), renewals (E9), failures with their stage and causes (E6).
  */
 export class EpisodeRun {
+  readonly parts: EpisodeParts;
+  readonly phases: Phases;
   readonly stack: CleanUpStack;
   readonly renewals: Renewals;
-  readonly timings: Timings = {};
-  readonly unenforced: string[] = [];
   readonly agents: AgentTurns;
   readonly environment: EnvironmentTurns;
-  readonly #work = new AbortController();
-  #deadline: number | undefined;
+  /** What was asked and is not enforced. */
+  readonly unenforced: string[] = [];
 
-  constructor(readonly parts: EpisodeParts) {
-    const { clock, timeouts, abandon } = parts;
+  constructor(parts: EpisodeParts) {
+    this.parts = parts;
+    const { clock, timeouts, abandon, tell } = parts;
+    this.phases = new Phases({ clock, timeouts, tell, abandon });
     this.stack = new CleanUpStack({
       clock,
       timeoutMs: timeouts.cleanUpMs,
-      onIntent: (intent) => this.tell({ case: "resourceIntent", value: intent }),
-      onReleased: ({ kind, binding, id }) =>
-        this.tell({
-          case: "resourceReleased",
-          value: { $typeName: "touchstone.v1.ResourceReleased", kind, binding, id },
-        }),
+      onIntent: (intent) => tell({ case: "resourceIntent", value: intent }),
+      onReleased: (intent) => tell(released(intent)),
     });
-    this.renewals = new Renewals(clock);
+    this.renewals = new Renewals(clock, (failure) => this.phases.end(failure));
     this.agents = new AgentTurns(this);
     this.environment = new EnvironmentTurns(this);
-    const end = (): void => this.#work.abort(abandon.reason);
-    if (abandon.aborted) end();
-    else abandon.addEventListener("abort", end, { once: true });
   }
 
-  /** The episode has ended without a verdict: stopped, orphaned, or out of time. */
-  get ended(): boolean {
-    return this.#work.signal.aborted;
-  }
-
-  /** What a driver sees of it. */
-  get forDriver(): Episode {
-    return {
+  /** Runs the driver to its verdict. */
+  async run(): Promise<Verdict> {
+    const episode: Episode = {
       seed: () => this.environment.seed(),
       openAgent: (view: AgentView) => this.agents.open(view),
       verify: () => this.environment.verify(),
     };
-  }
-
-  /** Options of clients for this episode: all its calls carry its key (ALL-SCOPE-004). */
-  get clientOptions(): ClientOptions {
-    const { rolloutId } = this.parts.episodeId;
-    return { headers: { [keyHeader]: rolloutId } };
+    return await this.parts.cast.driver.run(episode);
   }
 
   /** Tells an event. */
-  tell(event: NonNullable<MessageInitShape<typeof EpisodeEventSchema>["event"]>): void {
-    this.parts.events.append(create(EpisodeEventSchema, { event }));
+  tell(event: EpisodeTold): void {
+    this.parts.tell(event);
   }
 
-  /** A new id under this episode, with 128 random bits. */
+  /** The context for creating calls. */
+  get context(): { readonly context?: EpisodeContext } {
+    const { context } = this.parts.request;
+    return context === undefined ? {} : { context };
+  }
+
+  /** Options of clients for this episode. */
+  get clientOptions(): ClientOptions {
+    return { headers: episodeHeaders(this.parts.episodeId) };
+  }
+
+  /**
+   * Options of a client for what follows a creating call: it takes the answers of the instance that made the resource
+   * only (EPI-E6-011), unless that sent it elsewhere.
+   */
+  following(made: {
+    readonly instance: string | undefined;
+    readonly endpoint: Endpoint | undefined;
+  }): ClientOptions {
+    const options = this.clientOptions;
+    const { instance, endpoint } = made;
+    return instance === undefined || endpoint !== undefined
+      ? options
+      : { ...options, expectInstance: instance };
+  }
+
+  /** A new id under this episode, with 128 random bits (ALL-ID-007). */
   newId(letter: string): string {
     return `${episodeKey(this.parts.episodeId)}.${letter}${randomBytes(16).toString("base64url")}`;
   }
@@ -121,86 +126,10 @@ export class EpisodeRun {
   intent(of: { kind: ResourceKind; binding: string; id: string; agentId?: string }): ResourceIntent {
     return create(ResourceIntentSchema, { ...of, episodeId: this.parts.episodeId });
   }
-
-  /**
-   * One phase: told as a stage, timed, bounded. Its calls end with the episode; its errors become failures that name
-   * the stage (EPI-E5-003) and what the boundary saw.
-   */
-  async phase<T>(phase: Phase, work: (options: CallOptions) => Promise<T>): Promise<T> {
-    const { clock } = this.parts;
-    this.tell({
-      case: "stage",
-      value: {
-        $typeName: "touchstone.v1.StageBegun",
-        stage: phase.stage,
-        agentId: phase.agentId ?? "",
-        index: phase.index ?? 0,
-      },
-    });
-    const started = clock.now();
-    const timer = phase.inEpisodeClock ? this.#startClock() : undefined;
-    const { signal } = this.#work;
-    try {
-      signal.throwIfAborted();
-      return await Promise.race([
-        work({ signal, timeoutMs: phase.timeoutMs + callSlackMs }),
-        aborted(signal),
-      ]);
-    } catch (error) {
-      const cause = signal.aborted ? signal.reason : error;
-      const failure = failureOf(cause, { boundary: phase.boundary, lost: FailureKind.UNAVAILABLE });
-      if (failure instanceof OperationFailure) {
-        if (failure.failure.stage === Stage.UNSPECIFIED) failure.failure.stage = phase.stage;
-        if (failure.failure.agentId === "") failure.failure.agentId = phase.agentId ?? "";
-      }
-      throw failure;
-    } finally {
-      timer?.cancel();
-      this.timings[phase.timing] = (this.timings[phase.timing] ?? 0) + (clock.now() - started);
-    }
-  }
-
-  /** The episode's clock runs from Seed, and only while something of Seed to the last activation does (E5). */
-  #startClock(): Timer {
-    const { clock, timeouts } = this.parts;
-    this.#deadline ??= clock.now() + timeouts.episodeMs;
-    return clock.setTimer(this.#deadline - clock.now(), () => {
-      const failure = timeoutFailure("the episode (episode_timeout)", timeouts.episodeMs);
-      failure.failure.stage = Stage.ACTIVATE;
-      this.#work.abort(failure);
-    });
-  }
-
-  /** Runs the driver to its verdict. */
-  async run(): Promise<Verdict> {
-    return await this.parts.cast.driver.run(this.forDriver);
-  }
-
-  /** How the agents' parts ended. */
-  get agentEnds(): AgentEnd[] {
-    return this.agents.ends;
-  }
 }
 
-/** A phase of an episode. */
-export interface Phase {
-  readonly stage: Stage;
-  readonly timing: keyof Timings;
-  readonly boundary: Boundary;
-  readonly timeoutMs: number;
-  readonly agentId?: string;
-  readonly index?: number;
-  /** Whether the episode's own clock bounds it too. */
-  readonly inEpisodeClock: boolean;
-}
-
-/** Options of a client that takes answers of one instance only; without a known one, of any. */
-export function expecting(options: ClientOptions, instance: string | undefined): ClientOptions {
-  return instance === undefined ? options : { ...options, expectInstance: instance };
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
+/** The event of a release that was confirmed (EPI-E1-005). */
+export function released({ kind, binding, id }: ResourceIntent): EpisodeTold {
+  const value = { $typeName: "touchstone.v1.ResourceReleased", kind, binding, id } as const;
+  return { case: "resourceReleased", value };
 }

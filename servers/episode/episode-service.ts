@@ -23,6 +23,7 @@ import type { HeldService } from "../runtime/server.js";
 import { route, tellDelivery } from "../runtime/service.js";
 import { validate, warmUp } from "../runtime/validate.js";
 import type { DriverDefinition } from "./define-driver.js";
+import type { EpisodeRecord } from "./episode-record.js";
 import { Episodes } from "./episodes.js";
 import { type Bindings, createPeers } from "./peers.js";
 import { defaultPhaseTimeouts, describeTimeouts, type PhaseTimeouts } from "./timeouts.js";
@@ -43,27 +44,23 @@ export interface EpisodeServiceOptions {
   readonly version: string;
 }
 
-/** EpisodeService over drivers. A cap without a bound on the wait for it is refused at start (EPI-E4-004). */
+/** EpisodeService over drivers. Throws where episodes are capped and the wait for a place is not (EPI-E4-004). */
 export function episodeService(options: EpisodeServiceOptions): HeldService {
-  const { runtime, drivers, bindings } = options;
+  const { runtime, drivers, bindings, dial } = options;
+  if (runtime.limits.maxSessions !== undefined && options.timeouts?.queueMs === undefined) {
+    throw new Error(
+      "max_concurrent_episodes needs queue_timeout: say how long an episode may wait for a place",
+    );
+  }
   const timeouts = { ...defaultPhaseTimeouts, ...options.timeouts };
-  const peers = createPeers(bindings, options.dial, runtime.clock);
-  const episodes = new Episodes({
-    runtime,
-    pool: { drivers, peers, sandboxes: bindings.sandboxes },
-    timeouts,
-  });
+  const peers = createPeers(bindings, dial);
+  const pool = { drivers, peers, sandboxes: bindings.sandboxes };
+  const episodes = new Episodes({ runtime, pool, timeouts });
   warmUp([RunRequestSchema]);
 
-  function events(
-    record: Parameters<Episodes["reads"]>[0],
-    call: { readonly signal: AbortSignal },
-    after: bigint,
-  ) {
-    return followEvents<EpisodeEvent>(
-      { events: record.events },
-      { runtime, call, afterSequence: after, heartbeat, gap, onLeave: episodes.reads(record) },
-    );
+  function follow(record: EpisodeRecord, call: { readonly signal: AbortSignal }, afterSequence: bigint) {
+    const onLeave = record.reads();
+    return followEvents<EpisodeEvent>(record, { runtime, call, afterSequence, heartbeat, gap, onLeave });
   }
 
   const routed = route(runtime, EpisodeService, {
@@ -83,20 +80,19 @@ export function episodeService(options: EpisodeServiceOptions): HeldService {
       validate(RunRequestSchema, request);
       const { record, delivery } = episodes.run(request);
       tellDelivery(call, delivery);
-      for await (const event of events(record, call, request.afterSequence)) {
+      for await (const event of follow(record, call, request.afterSequence)) {
         yield create(RunResponseSchema, { event });
       }
     },
     async *attach(request, call) {
       validate(AttachRequestSchema, request);
-      const record = episodes.known(request.episodeId);
-      for await (const event of events(record, call, request.afterSequence)) {
+      for await (const event of follow(episodes.known(request.episodeId), call, request.afterSequence)) {
         yield create(AttachResponseSchema, { event });
       }
     },
     stop(request) {
       validate(StopRequestSchema, request);
-      const alreadyStopped = episodes.stop(request.episodeId, request.mode, request.reason);
+      const alreadyStopped = episodes.known(request.episodeId).stop(request.mode, request.reason);
       return create(StopResponseSchema, { alreadyStopped });
     },
     async *readTrajectory(request) {
@@ -105,7 +101,7 @@ export function episodeService(options: EpisodeServiceOptions): HeldService {
     },
     ack(request) {
       validate(AckRequestSchema, request);
-      return create(AckResponseSchema, { alreadyAcked: episodes.ack(request.episodeId) });
+      return create(AckResponseSchema, { alreadyAcked: episodes.known(request.episodeId).ack() });
     },
   });
   return { routes: [routed], live: () => episodes.live, drain: () => episodes.drain() };

@@ -1,154 +1,103 @@
 import { create } from "@bufbuild/protobuf";
 import {
-  Boundary,
   type CleanUp,
   type EpisodeOutcome,
   EpisodeOutcomeSchema,
   type EpisodeTimings,
   EpisodeTimingsSchema,
   type Failure,
-  type Implementation,
-  type Participant,
-  ParticipantSchema,
-  type ServiceInfo,
+  type RoleUsage,
+  RoleUsageSchema,
+  type RunRequest,
+  type TaskIdentity,
+  TaskIdentitySchema,
   UsageRole,
   type Verdict,
 } from "../../gen/index.js";
 import { fromMs } from "../runtime/duration.js";
 import type { EpisodeRun } from "./episode-run.js";
+import { participantsOf } from "./participants.js";
+import type { Timings } from "./phases.js";
+import { untrainable } from "./training.js";
+import type { Trajectory } from "./trajectory.js";
 
 /** What an outcome is made of. */
 export interface OutcomeParts {
   readonly answerId: string;
+  readonly request: RunRequest;
   /** Absent where the episode ended before anything was begun. */
   readonly run: EpisodeRun | undefined;
   readonly score: { readonly verdict: Verdict } | { readonly failure: Failure };
   readonly cleanUps: readonly CleanUp[];
-  readonly queueMs: number;
+  readonly trajectory: Trajectory;
+  readonly timings: Timings & { readonly queue: number };
   /** The reason that Stop gave; empty: it was not stopped. */
   readonly stopReason: string;
 }
 
 /** How an episode ended, with everything known, whatever it came to (EPI-OUT-001 to EPI-OUT-009). */
-export function outcomeOf(
-  request: EpisodeRun["parts"]["request"],
-  { answerId, run, score, cleanUps, queueMs, stopReason }: OutcomeParts,
-): EpisodeOutcome {
-  const session = run?.environment.session;
-  const untrainable = run?.agents.untrainable() ?? ["the episode did not begin"];
+export function outcomeOf(parts: OutcomeParts): EpisodeOutcome {
+  const { answerId, request, run, score, cleanUps, trajectory, timings, stopReason } = parts;
+  const task = taskOf(request, run);
+  const seats = run?.agents.seats ?? [];
+  const reasons = untrainable(seats);
+  const { session, submission, collected, receipt } = run?.environment ?? {};
   return create(EpisodeOutcomeSchema, {
     answerId,
     ...(request.context === undefined ? {} : { context: request.context }),
-    ...taskOf(request, run),
+    ...(task === undefined ? {} : { task }),
     outcome:
       "verdict" in score
         ? { case: "verdict", value: score.verdict }
         : { case: "failure", value: score.failure },
-    agentEnds: run?.agentEnds ?? [],
-    ...(run?.environment.submission === undefined ? {} : { submission: run.environment.submission }),
-    collected: run?.environment.collected ?? [],
+    agentEnds: seats.map(({ end }) => end),
+    ...(submission === undefined ? {} : { submission }),
+    collected: collected ?? [],
     verifierState: session?.verifierState ?? new Uint8Array(),
-    steps: run?.environment.receipt?.steps ?? 0,
-    ...(run === undefined ? {} : { trajectory: run.parts.trajectory.ref }),
-    usage: usageOf(run),
-    timings: timingsOf(run, queueMs),
+    steps: receipt?.steps ?? 0,
+    trajectory: trajectory.ref,
+    usage: run === undefined ? [] : usageOf(run),
+    timings: timingsOf(timings),
     cleanUps: [...cleanUps],
-    participants: run === undefined ? [] : participants(run),
+    participants: run === undefined ? [] : participantsOf(run),
     unenforced: run?.unenforced ?? [],
-    training: { usable: untrainable.length === 0, reasons: untrainable },
-    referenceGiven: run?.agents.referenceGiven ?? false,
+    training: { usable: reasons.length === 0, reasons },
+    referenceGiven: seats.some(({ referenceGiven }) => referenceGiven),
     stopReason,
   });
 }
 
 /** The task's identity: the environment's word where Seed answered, else what the request says of it. */
-function taskOf(
-  request: EpisodeRun["parts"]["request"],
-  run: EpisodeRun | undefined,
-): Pick<EpisodeOutcome, "task"> | object {
+function taskOf({ source }: RunRequest, run: EpisodeRun | undefined): TaskIdentity | undefined {
   const told = run?.environment.session?.task;
-  if (told !== undefined) return { task: told };
-  const { source } = request;
-  if (source.case === "task") {
-    const { taskId, environment, split, revision } = source.value;
-    return { task: { ...(taskId === undefined ? {} : { taskId }), environment, split, revision } };
+  if (told !== undefined) return told;
+  switch (source.case) {
+    case "task": {
+      const { taskId, environment, split, revision } = source.value;
+      const known = { environment, split, revision };
+      return create(TaskIdentitySchema, taskId === undefined ? known : { ...known, taskId });
+    }
+    case "taskId":
+      return create(TaskIdentitySchema, { taskId: source.value });
+    case undefined:
+      return undefined;
   }
-  return source.case === "taskId" ? { task: { taskId: source.value } } : {};
 }
 
-function usageOf(run: EpisodeRun | undefined): EpisodeOutcome["usage"] {
-  if (run === undefined) return [];
-  const ofAgents = run.agentEnds.flatMap(({ agentId, usage }) =>
-    usage === undefined
-      ? []
-      : [{ $typeName: "touchstone.v1.RoleUsage" as const, role: UsageRole.AGENT, agentId, usage }],
+/** What each role used (EPI-OUT-003). */
+function usageOf({ agents, environment }: EpisodeRun): RoleUsage[] {
+  const list = agents.ends.flatMap(({ agentId, usage }) =>
+    usage === undefined ? [] : [create(RoleUsageSchema, { role: UsageRole.AGENT, agentId, usage })],
   );
-  const own = run.environment.receipt?.usage;
-  if (own === undefined) return ofAgents;
-  return [
-    ...ofAgents,
-    { $typeName: "touchstone.v1.RoleUsage" as const, role: UsageRole.ENVIRONMENT, agentId: "", usage: own },
-  ];
+  const own = environment.receipt?.usage;
+  return own === undefined
+    ? list
+    : [...list, create(RoleUsageSchema, { role: UsageRole.ENVIRONMENT, usage: own })];
 }
 
 /** Time of each phase, the queue apart (EPI-RUN-007). */
-function timingsOf(run: EpisodeRun | undefined, queueMs: number): EpisodeTimings {
-  const timings = create(EpisodeTimingsSchema, { queue: fromMs(queueMs) });
-  for (const [phase, ms] of Object.entries(run?.timings ?? {})) {
-    timings[phase as keyof NonNullable<typeof run>["timings"]] = fromMs(ms);
-  }
+function timingsOf(phases: OutcomeParts["timings"]): EpisodeTimings {
+  const timings = create(EpisodeTimingsSchema);
+  for (const [phase, ms] of Object.entries(phases)) timings[phase as keyof typeof phases] = fromMs(ms);
   return timings;
-}
-
-function participant(
-  boundary: Boundary,
-  binding: string,
-  service: ServiceInfo | undefined,
-  more: { agentId?: string; implementation?: Implementation | undefined; weightsVersions?: string[] } = {},
-): Participant {
-  const implementation = more.implementation ?? service?.implementation;
-  return create(ParticipantSchema, {
-    boundary,
-    binding,
-    agentId: more.agentId ?? "",
-    ...(implementation === undefined ? {} : { implementation }),
-    instanceId: service?.instanceId ?? "",
-    weightsVersions: more.weightsVersions ?? [],
-  });
-}
-
-function participants(run: EpisodeRun): Participant[] {
-  const { request, described } = run.parts;
-  const list = [participant(Boundary.ENVIRONMENT, request.environment, described.environment.service)];
-  for (const binding of request.agents) {
-    const says = described.agents.get(binding.agentId);
-    if (says === undefined) continue;
-    const { agentId } = binding;
-    list.push(
-      participant(Boundary.AGENT, binding.agent, says.agent.service, {
-        agentId,
-        implementation: says.agent.harness,
-      }),
-    );
-    if (says.model === undefined) continue;
-    const seen = run.agents.weightsVersions(agentId);
-    list.push(
-      participant(Boundary.MODEL, binding.model, says.model.service, {
-        agentId,
-        weightsVersions: seen.length === 0 ? [says.model.weightsVersion] : seen,
-      }),
-    );
-  }
-  const box = run.environment.session?.sandbox;
-  if (box !== undefined) {
-    list.push(
-      create(ParticipantSchema, {
-        boundary: Boundary.SANDBOX,
-        binding: request.sandbox,
-        ...(box.implementation === undefined ? {} : { implementation: box.implementation }),
-        instanceId: box.instanceId,
-      }),
-    );
-  }
-  return list;
 }

@@ -5,6 +5,7 @@ import {
   type TrajectoryRef,
   TrajectoryRefSchema,
 } from "../../gen/index.js";
+import { Refusal } from "../runtime/refusal.js";
 
 /** What was said, done and earned in an episode, in order (EPI-OUT-007). */
 export class Trajectory {
@@ -13,26 +14,38 @@ export class Trajectory {
   #missing = "";
   #released: TrajectoryRef | undefined;
 
+  /** @param maxRecordBytes - Largest record that can be told (ALL-SIZE-001). */
+  constructor(private readonly maxRecordBytes: number) {}
+
   add(
     agentId: string,
     record: NonNullable<MessageInitShape<typeof ReadTrajectoryResponseSchema>["record"]>,
   ): void {
-    const entry = create(ReadTrajectoryResponseSchema, {
-      sequence: BigInt(this.#records.length + 1),
-      agentId,
-      record,
-    });
+    if (this.#released !== undefined) return;
+    const sequence = BigInt(this.#records.length + 1);
+    const entry = create(ReadTrajectoryResponseSchema, { sequence, agentId, record });
+    const bytes = toBinary(ReadTrajectoryResponseSchema, entry).length;
+    if (bytes > this.maxRecordBytes) {
+      this.miss(
+        `a record of ${bytes} bytes is larger than the ${this.maxRecordBytes} that a message may have`,
+      );
+      return;
+    }
     this.#records.push(entry);
-    this.#bytes += toBinary(ReadTrajectoryResponseSchema, entry).length;
+    this.#bytes += bytes;
   }
 
   /** Something is missing, and why. */
   miss(reason: string): void {
+    if (this.#missing.includes(reason)) return;
     this.#missing = this.#missing === "" ? reason : `${this.#missing}; ${reason}`;
   }
 
-  /** Records behind a sequence. */
+  /** Records behind a sequence. Throws ANSWER_EXPIRED once the caller has acknowledged the outcome. */
   after(sequence: bigint): readonly ReadTrajectoryResponse[] {
+    if (this.#released !== undefined) {
+      throw new Refusal("ANSWER_EXPIRED", "the episode was acknowledged: its trajectory is no longer kept");
+    }
     return this.#records.slice(Number(sequence));
   }
 

@@ -1,7 +1,8 @@
-import { type CleanUp, type ResourceIntent, ResourceKind } from "../../gen/index.js";
-import type { Clock } from "../runtime/clock.js";
+import type { ClientCallOptions } from "../../clients/index.js";
+import { Boundary, type CloseReceipt, type ResourceIntent, ResourceKind } from "../../gen/index.js";
 import { unknownName } from "../runtime/refusal.js";
-import { CleanUpStack } from "./clean-up-stack.js";
+import type { Owned } from "./clean-up-stack.js";
+import { episodeHeaders } from "./episode-run.js";
 import type { Peers } from "./peers.js";
 
 /** Refuses intents at servers that are not bound here. */
@@ -25,38 +26,48 @@ function boundTo(peers: Peers, kind: ResourceKind): ReadonlyMap<string, unknown>
   }
 }
 
-/** What closing needs. */
-export interface UnreleasedOptions {
-  readonly peers: Peers;
-  readonly clock: Clock;
-  /** Bound of each release in milliseconds. */
-  readonly timeoutMs: number;
+/** Intents of earlier attempts, each once, as something that must be released. */
+export function ownedOf(peers: Peers, intents: readonly ResourceIntent[]): Owned[] {
+  const distinct = new Map(
+    intents.map((intent) => [`${intent.kind} ${intent.binding} ${intent.id}`, intent]),
+  );
+  return [...distinct.values()].map((intent) => ({
+    intent,
+    boundary: boundaryOf(intent.kind),
+    release: (options) => release(peers, intent, options),
+  }));
 }
 
-/** Closes what an earlier attempt told and did not release (EPI-E6-012). */
-export async function closeUnreleased(
-  intents: readonly ResourceIntent[],
-  { peers, clock, timeoutMs }: UnreleasedOptions,
-): Promise<CleanUp[]> {
-  const stack = new CleanUpStack({ clock, timeoutMs, onIntent: () => {}, onReleased: () => {} });
-  for (const intent of intents) stack.own({ intent, release: (signal) => release(peers, intent, signal) });
-  return await stack.releaseAll();
+function boundaryOf(kind: ResourceKind): Boundary {
+  switch (kind) {
+    case ResourceKind.AGENT_SESSION:
+      return Boundary.AGENT;
+    case ResourceKind.GATEWAY:
+      return Boundary.MODEL;
+    default:
+      return Boundary.ENVIRONMENT;
+  }
 }
 
-async function release(peers: Peers, { kind, binding, id, episodeId }: ResourceIntent, signal: AbortSignal) {
+async function release(
+  peers: Peers,
+  { kind, binding, id, episodeId, endpoint }: ResourceIntent,
+  options: ClientCallOptions,
+): Promise<CloseReceipt | undefined> {
   const ids = episodeId === undefined ? {} : { episodeId };
+  const client = episodeId === undefined ? {} : { headers: episodeHeaders(episodeId) };
   switch (kind) {
     case ResourceKind.ENVIRONMENT_SESSION: {
-      const client = peers.environments.get(binding)?.client({});
-      return (await client?.close({ sessionId: id, ...ids }, { signal }))?.receipt;
+      const peer = peers.environments.get(binding)?.client(client, endpoint);
+      return (await peer?.close({ sessionId: id, ...ids }, options))?.receipt;
     }
     case ResourceKind.AGENT_SESSION: {
-      const client = peers.agents.get(binding)?.client({});
-      return (await client?.close({ sessionId: id, ...ids }, { signal }))?.receipt;
+      const peer = peers.agents.get(binding)?.client(client, endpoint);
+      return (await peer?.close({ sessionId: id, ...ids }, options))?.receipt;
     }
     case ResourceKind.GATEWAY: {
-      const client = peers.models.get(binding)?.client({});
-      return (await client?.closeGateway({ gatewayId: id, ...ids }, { signal }))?.receipt;
+      const peer = peers.models.get(binding)?.client(client, endpoint);
+      return (await peer?.closeGateway({ gatewayId: id, ...ids }, options))?.receipt;
     }
     default:
       throw new Error(`a resource of kind ${kind} is not released here`);

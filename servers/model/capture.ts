@@ -5,6 +5,7 @@ import {
   type CapturedCall,
   CapturedCallSchema,
   CaptureLevel,
+  type Choice,
   ChoiceSchema,
   type Failure,
   type GenerateResponse,
@@ -25,8 +26,12 @@ export interface CaptureEntry {
   readonly parent: CaptureEntry | undefined;
   /** Digest of the input. */
   readonly input: string;
+  /** Number of the call in its gateway, from 0. */
+  readonly index: number;
   /** Items of input and output together; of the input while there is no output. */
   items: number;
+  /** What was said is in the record, as far as the level asks for it. */
+  whole: boolean;
 }
 
 /** What a capture is told of a call that begins. */
@@ -45,6 +50,9 @@ export interface CaptureOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** Bytes that the end of a call without an answer may add to its record: its failure, above all. */
+const endBytes = 32 << 10;
+
 /**
  * What a gateway's calls were, in the order in which they began, each once (MDL-GATE-004). A fault in here never fails a
  * call: it is told in the call's record and counted.
@@ -53,6 +61,7 @@ export class Capture {
   /** What all calls used. */
   readonly usage = create(UsageSchema, { modelTime: fromMs(0), toolTime: fromMs(0) });
   readonly #entries: CaptureEntry[] = [];
+  #nextIndex = 0;
   /** Calls by the digest of their input and output. */
   readonly #ends = new Map<string, CaptureEntry>();
 
@@ -84,7 +93,8 @@ export class Capture {
       dialect: ModelDialect.TOUCHSTONE_V1,
       startTime: timestampFromDate(startTime),
     });
-    let entry: CaptureEntry = { record, parent: undefined, input: "", items: items.length };
+    const place = { record, index: this.#nextIndex, items: items.length, whole: true };
+    let entry: CaptureEntry = { ...place, parent: undefined, input: "" };
     if (this.level !== CaptureLevel.SUMMARY) {
       try {
         const chain = itemChain(items);
@@ -92,19 +102,22 @@ export class Capture {
         record.parentCallId = parent?.record.callId ?? "";
         record.prefixItems = parent?.items ?? 0;
         record.input = items.slice(record.prefixItems);
-        entry = { record, parent, input: chain.at(-1) ?? "", items: items.length };
+        entry = { ...place, parent, input: chain.at(-1) ?? "" };
+        this.#cutToSize(entry, endBytes);
       } catch (error) {
-        this.#fault(record, error);
+        this.#fault(entry, error);
       }
     }
     this.#entries.push(entry);
+    this.#nextIndex += 1;
     return entry;
   }
 
-  /** A call was refused after all: it never was. */
+  /** A call was refused after all: it never was, and the next one has its number if none has come since. */
   forget(entry: CaptureEntry): void {
     const place = this.#entries.indexOf(entry);
     if (place >= 0) this.#entries.splice(place, 1);
+    if (entry.index === this.#nextIndex - 1) this.#nextIndex -= 1;
   }
 
   /** A call has ended with an answer; its token records are whole, as far as there are any. */
@@ -114,14 +127,16 @@ export class Capture {
     record.usage = answer.usage;
     if (answer.usage !== undefined) addUsage(this.usage, answer.usage);
     try {
-      record.choices = answer.choices.map((choice) => this.#kept(choice));
+      record.choices = answer.choices.map((choice) => this.#kept(choice, entry.whole));
+      if (!entry.whole || this.level === CaptureLevel.SUMMARY) return;
       if (this.level === CaptureLevel.TOKENS) record.captureFault = missingTokens(answer);
-      if (this.level === CaptureLevel.SUMMARY || this.#tooLarge(entry)) return;
+      this.#cutToSize(entry, 0);
+      if (!entry.whole) return;
       const first = answer.choices[0]?.items ?? [];
       entry.items += first.length;
       this.#ends.set(itemChain(first, entry.input).at(-1) ?? "", entry);
     } catch (error) {
-      this.#fault(record, error);
+      this.#fault(entry, error);
     }
   }
 
@@ -159,35 +174,23 @@ export class Capture {
     return undefined;
   }
 
-  #kept(choice: GenerateResponse["choices"][number]): GenerateResponse["choices"][number] {
-    const { index, finishReason, items, tokens } = choice;
-    switch (this.level) {
-      case CaptureLevel.SUMMARY:
-        return create(ChoiceSchema, { index, finishReason });
-      case CaptureLevel.TOKENS:
-        return create(ChoiceSchema, {
-          index,
-          finishReason,
-          items,
-          ...(tokens === undefined ? {} : { tokens }),
-        });
-      default:
-        return create(ChoiceSchema, { index, finishReason, items });
-    }
+  #kept({ index, finishReason, items, tokens }: Choice, whole: boolean): Choice {
+    if (!whole || this.level === CaptureLevel.SUMMARY) return create(ChoiceSchema, { index, finishReason });
+    const told = this.level === CaptureLevel.TOKENS && tokens !== undefined ? { tokens } : {};
+    return create(ChoiceSchema, { index, finishReason, items, ...told });
   }
 
-  /** Whether a record is too large to be read; what was said goes then, and the record says so (R11). */
-  #tooLarge({ record }: CaptureEntry): boolean {
-    const message = create(ReadCaptureResponseSchema, { sequence: BigInt(this.calls), call: record });
-    const actual = toBinary(ReadCaptureResponseSchema, message).length;
+  /** Takes what was said out of a record that could not be read otherwise, and says so (R11). */
+  #cutToSize(entry: CaptureEntry, reserved: number): void {
+    const { record } = entry;
+    const message = create(ReadCaptureResponseSchema, { sequence: BigInt(this.calls + 1), call: record });
+    const actual = toBinary(ReadCaptureResponseSchema, message).length + reserved;
     const limit = this.options.maxMessageBytes;
-    if (actual <= limit) return false;
+    if (actual <= limit) return;
+    entry.whole = false;
     record.input = [];
-    record.choices = record.choices.map(({ index, finishReason }) =>
-      create(ChoiceSchema, { index, finishReason }),
-    );
+    record.choices = record.choices.map((choice) => this.#kept(choice, false));
     record.captureFault = `the record of this call has ${actual} bytes, more than the ${limit} that a message may have; what was said is left out`;
-    return true;
   }
 
   #end({ record }: CaptureEntry, end: CallEnd, ms: number): void {
@@ -195,8 +198,9 @@ export class Capture {
     record.duration = fromMs(ms);
   }
 
-  #fault(record: CapturedCall, error: unknown): void {
-    record.captureFault = "an unexpected error while the call was captured; the server's log has it";
+  #fault(entry: CaptureEntry, error: unknown): void {
+    entry.whole = false;
+    entry.record.captureFault = "an unexpected error while the call was captured; the server's log has it";
     this.options.onError(error);
   }
 }

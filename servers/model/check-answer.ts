@@ -46,6 +46,7 @@ export function checkAnswer(
   });
   const usage = create(UsageSchema, generated.usage);
   checkUsage(usage, choices);
+  checkLimit(usage, choices, call);
   usage.modelCalls = 1;
   return create(GenerateResponseSchema, { callId: call.callId, choices, usage, weightsVersion });
 }
@@ -111,5 +112,17 @@ function checkUsage(usage: Usage, choices: readonly Choice[]): void {
     throw invalidOutput(
       `usage tells ${usage.inputTokens} input and ${usage.outputTokens} output tokens, the ids are ${input} and ${output}`,
     );
+  }
+}
+
+/** MDL-GEN-002: the token limit is hard. */
+function checkLimit(usage: Usage, choices: readonly Choice[], { sampling }: ModelCall): void {
+  const { maxOutputTokens: limit } = sampling;
+  if (limit === undefined) return;
+  for (const { index, tokens } of choices) {
+    const output = tokens === undefined ? undefined : BigInt(countOf(tokens.outputTokenIds));
+    const known = output ?? (choices.length === 1 ? usage.outputTokens : 0n);
+    if (known > limit)
+      throw invalidOutput(`choice ${index} has ${known} output tokens; at most ${limit} were asked for`);
   }
 }

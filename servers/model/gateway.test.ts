@@ -1,20 +1,10 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import {
-  CallEnd,
-  CaptureLevel,
-  ClosedBy,
-  FailureKind,
-  Feature,
-  ModelDialect,
-  Retry,
-  Stage,
-} from "../../gen/index.js";
+import { CaptureLevel, ClosedBy, FailureKind, ModelDialect } from "../../gen/index.js";
 import { ManualClock } from "../../test/manual-clock.js";
 import { toMs } from "../runtime/duration.js";
-import { OperationFailure } from "../runtime/failure.js";
 import { answering, GatedModel, saying } from "./fixtures/gated-model.js";
-import { ask, assistant, bearer, method, openRequest, ServedModel, user } from "./fixtures/served-model.js";
+import { ask, bearer, method, openRequest, ServedModel, user } from "./fixtures/served-model.js";
 import { echo } from "./models/echo/index.js";
 
 describe("OpenGateway", () => {
@@ -153,128 +143,18 @@ describe("a gateway's key", () => {
   });
 });
 
-describe("ReadCapture", () => {
-  it("gives every call once, in order, cut, failed and running ones too; also after Close (MDL-GATE-004, -005)", async () => {
-    const model = new GatedModel();
-    await using served = await ServedModel.start(model.definition);
-    const { key } = await served.open("g1");
-    let cancel: () => void = () => {};
-    const calls = [
-      served.generate(ask([user("0")]), key),
-      served.generate(ask([user("1")]), {
-        ...key,
-        onCall: (call) => {
-          cancel = () => call.cancel();
-        },
-      }),
-    ];
-    await model.reached(2);
-    calls.push(served.generate(ask([user("2")]), key));
-    await model.reached(3);
-    model.answer(
-      2,
-      new OperationFailure({ kind: FailureKind.MODEL_UNAVAILABLE, retry: Retry.NEW_ATTEMPT, reason: "gone" }),
-    );
-    cancel();
-    await model.left(1);
-    await calls[2];
-    const running = await served.capture("g1");
-    expect(running.map(({ end }) => end)).toEqual([CallEnd.UNSPECIFIED, CallEnd.CUT, CallEnd.FAILED]);
-    model.answer(0);
-    await Promise.all(calls);
-    calls.push(served.generate(ask([user("3")]), key));
-    await model.reached(4);
-    const closed = await served.closeGateway("g1");
-    const { error } = (await calls[3]) ?? {};
-    expect(error).toMatchObject({
-      code: "ABORTED",
-      reason: "OPERATION_FAILED",
-      failure: { kind: FailureKind.CANCELLED, stage: Stage.ACTIVATE, agentId: "agent" },
-    });
-    expect(closed.message).toMatchObject({
-      calls: 4n,
-      captureFaults: 0n,
-      usage: { modelCalls: 4, inputTokens: 3n, outputTokens: 2n },
-      receipt: { closedBy: ClosedBy.CALLER, cleanupConfirmed: true },
-    });
-    const kept = await served.capture("g1");
-    expect(kept.map(({ end }) => end)).toEqual([
-      CallEnd.COMPLETED,
-      CallEnd.CUT,
-      CallEnd.FAILED,
-      CallEnd.FAILED,
-    ]);
-    expect(kept[2]?.failure).toMatchObject({ kind: FailureKind.MODEL_UNAVAILABLE, reason: "gone" });
-    expect(kept[3]?.failure?.kind).toBe(FailureKind.CANCELLED);
-    expect(new Set(kept.map(({ callId }) => callId)).size).toBe(4);
-    const tail = await served.client.stream(method.readCapture, { gatewayId: "g1", afterSequence: 2n });
-    expect(tail.messages.map(({ sequence }) => sequence)).toEqual([3n, 4n]);
-  });
-
-  it("finds the longest earlier call that an input begins with; ids and agent_id do not count", async () => {
-    let answers = 0;
-    await using served = await ServedModel.start(
-      answering(() => {
-        answers += 1;
-        return saying(`answer ${answers}`);
-      }),
-    );
-    const { key } = await served.open("g1");
-    const first = await served.answer(ask([user("one")]), key);
-    const passedOn = { ...assistant("answer 1"), itemId: "mine", agentId: "agent", turnId: "t" };
-    const second = await served.answer(ask([user("one"), passedOn, user("two")]), key);
-    await served.answer(ask([user("one"), passedOn, user("two"), assistant("answer 2"), user("three")]), key);
-    await served.answer(ask([user("one"), assistant("something else"), user("two")]), key);
-    const [a, b, c, d] = await served.capture("g1");
-    expect(a).toMatchObject({ callId: first.callId, parentCallId: "", prefixItems: 0 });
-    expect(a?.input.length).toBe(1);
-    expect(b).toMatchObject({ parentCallId: first.callId, prefixItems: 2 });
-    expect(b?.input.length).toBe(1);
-    expect(c).toMatchObject({ parentCallId: second.callId, prefixItems: 4 });
-    expect(c?.input.length).toBe(1);
-    expect(d).toMatchObject({ parentCallId: "", prefixItems: 0 });
-    expect(d?.input.length).toBe(3);
-    expect(c?.choices[0]?.items).toHaveLength(1);
-    expect(c?.choices[0]?.tokens).toBeUndefined();
-  });
-
-  it("keeps counts, usage and ends only at level SUMMARY", async () => {
-    await using served = await ServedModel.start(echo());
-    const { key } = await served.open("g1", { capture: CaptureLevel.SUMMARY });
-    const said = await served.answer(ask([user("secret words")]), key);
-    const [call] = await served.capture("g1");
-    expect(call).toMatchObject({ callId: said.callId, end: CallEnd.COMPLETED, input: [], parentCallId: "" });
-    expect(call?.choices).toMatchObject([{ items: [], finishReason: said.choices[0]?.finishReason }]);
-    expect(call?.usage).toEqual(said.usage);
-  });
-
-  it("does not count a call that the model refused", async () => {
-    await using served = await ServedModel.start(echo());
-    const { key } = await served.open("g1");
-    const { error } = await served.generate(
-      ask([user("hi")], {
-        prompt: { items: [user("hi")], prefixItems: 1, prefixTokenIds: Buffer.from([9, 0, 0, 0]) },
-      }),
-      key,
-    );
-    expect(error).toMatchObject({ code: "FAILED_PRECONDITION", reason: "PREFIX_NOT_EXTENSIBLE" });
-    expect(await served.capture("g1")).toEqual([]);
-    expect((await served.closeGateway("g1")).message?.calls).toBe(0n);
-  });
-
-  it("keeps a call whose record would be too large without its words, and says so; the call is answered", async () => {
-    const long = "x".repeat(3 << 20);
-    await using served = await ServedModel.start(answering(() => saying(long)));
-    const { key } = await served.open("g1");
-    await served.answer(ask([user(long)]), key);
-    const [call] = await served.capture("g1");
-    expect(call?.captureFault).toContain("bytes, more than the");
-    expect(call).toMatchObject({ end: CallEnd.COMPLETED, input: [], choices: [{ items: [] }] });
-    expect((await served.closeGateway("g1")).message?.captureFaults).toBe(1n);
-  });
-});
-
 describe("CloseGateway", () => {
+  it("leaves the key dead also when the gateway is forgotten", async () => {
+    const clock = new ManualClock();
+    await using served = await ServedModel.start(echo(), { clock });
+    const { key } = await served.open("g1");
+    await served.closeGateway("g1");
+    clock.advance(served.runtime.limits.retentionMs);
+    const forgotten = await served.client.unary(method.keepAlive, { gatewayId: "g1" });
+    expect(forgotten.error?.reason).toBe("SESSION_UNKNOWN");
+    expect((await served.generate(ask([user("hi")]), key)).error?.reason).toBe("CREDENTIALS");
+  });
+
   it("says already_closed the second time and never_opened of an unknown id (MDL-GATE-007)", async () => {
     await using served = await ServedModel.start(echo());
     await served.open("g1");
@@ -394,24 +274,5 @@ describe("a gateway's lease", () => {
     expect(captured?.startTime && timestampDate(captured.startTime)).toEqual(began);
     expect(captured?.duration && toMs(captured.duration)).toBe(250);
     expect(usage?.modelTime && toMs(usage.modelTime)).toBe(250);
-  });
-});
-
-describe("Describe", () => {
-  it("tells model, weights, context and features (MDL-DESC-001)", async () => {
-    await using served = await ServedModel.start(new GatedModel().definition);
-    const { message } = await served.client.unary(method.describe, {});
-    expect(message).toMatchObject({
-      model: "gated-1",
-      weightsVersion: "7",
-      contextTokens: 4096n,
-      maxChoices: 4,
-      dialects: [ModelDialect.TOUCHSTONE_V1],
-      service: { features: [Feature.GATEWAY, Feature.TOKEN_IDS, Feature.LOGPROBS] },
-    });
-    await using plain = await ServedModel.start(answering(() => saying("x"), { tokens: undefined as never }));
-    const described = await plain.client.unary(method.describe, {});
-    expect(described.message?.service?.features).toEqual([Feature.GATEWAY]);
-    expect(described.message?.maxOutputTokens).toBeUndefined();
   });
 });

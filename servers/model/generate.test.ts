@@ -274,6 +274,16 @@ describe("a model's answer", () => {
     expect(three.callId).not.toBe(long.callId);
   });
 
+  it("that is longer than its limit is a typed failure: the limit is hard (MDL-GEN-002)", async () => {
+    await using served = await ServedModel.start(answering(() => saying("x")));
+    const at = (maxOutputTokens: bigint) =>
+      served.generate(ask([user("x")], { sampling: { maxOutputTokens } }));
+    expect((await at(2n)).error).toBeUndefined();
+    expect((await at(1n)).error?.failure?.reason).toBe(
+      "choice 0 has 2 output tokens; at most 1 were asked for",
+    );
+  });
+
   it("that could not be delivered is a failure that tells limit and size (R11)", async () => {
     await using served = await ServedModel.start(answering(() => saying("x".repeat(5 << 20))));
     const { error } = await served.generate(ask([user("x")]));

@@ -47,13 +47,12 @@ export async function generate(context: ModelContext, ask: Ask): Promise<Generat
   const [arrived, startTime] = [clock.now(), clock.date()];
   return await admittedCall(context, ask, async (running) => {
     const capture = ask.gateway?.state.capture;
-    const callIndex = capture?.calls ?? 0;
     const callId = newId("call");
     const items = ask.request.prompt?.items ?? [];
     const entry = capture?.begin({ callId, startTime, items });
     ask.reader?.started(callId);
     try {
-      const whole = await askModel(context, ask, { callId, callIndex, running, entry });
+      const whole = await askModel(context, ask, { callId, running, entry });
       const answer = forCaller(whole, ask.request);
       checkAnswerSize(GenerateResponseSchema, answer, {
         limit: context.runtime.limits.maxMessageBytes - streamFrameBytes,
@@ -70,7 +69,6 @@ export async function generate(context: ModelContext, ask: Ask): Promise<Generat
 
 interface CallFacts {
   readonly callId: string;
-  readonly callIndex: number;
   readonly running: RunningCall;
   readonly entry: CaptureEntry | undefined;
 }
@@ -103,7 +101,7 @@ async function askModel(
 function modelCall(
   definition: ModelDefinition,
   { request, reader, gateway, call }: Ask,
-  { callId, callIndex, running, pieces }: CallFacts & { readonly pieces: Pieces },
+  { callId, entry, running, pieces }: CallFacts & { readonly pieces: Pieces },
 ): ModelCall {
   const { capture, sampling, context, agentId, taskId } = gateway?.state ?? {};
   // Token records are captured whether or not the caller wants them.
@@ -118,7 +116,7 @@ function modelCall(
     context: context ?? request.context,
     agentId: agentId ?? request.agentId,
     taskId,
-    callIndex,
+    callIndex: entry?.index ?? 0,
     signal: running.signal,
     timeLeftMs: () => call.timeoutMs(),
     streaming: reader !== undefined,

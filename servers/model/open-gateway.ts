@@ -19,9 +19,6 @@ import type { ModelContext } from "./model-context.js";
 /** Dialects that a gateway speaks. */
 export const spokenDialects: readonly ModelDialect[] = [ModelDialect.TOUCHSTONE_V1];
 
-/** Bytes that a captured call's message has beside it, at most. */
-const captureFrameBytes = 32;
-
 /** Opens a gateway, or finds the operation that did (MDL-GATE-001). */
 export function openGateway(
   { definition, runtime, gateways }: ModelContext,
@@ -56,7 +53,7 @@ export function openGateway(
           sampling,
           capture: new Capture({
             level,
-            maxMessageBytes: runtime.limits.maxMessageBytes - captureFrameBytes,
+            maxMessageBytes: runtime.limits.maxMessageBytes,
             onError: (error) =>
               runtime.log.error({ gateway: request.gatewayId, err: error }, "unexpected error"),
           }),

@@ -36,7 +36,8 @@ export class Sessions<S> {
 
   constructor(private readonly options: SessionsOptions<S>) {
     const { runtime } = options;
-    this.#scope = options.what;
+    // Two services of one runtime never share a name.
+    this.#scope = Stage[options.stage];
     this.#ends = new SessionEnds(options);
     this.#admission = runtime.admission({
       clock: runtime.clock,

@@ -21,6 +21,8 @@ export const openaiOptions = z
     context_tokens: z.int().min(1).default(131_072),
     /** Tokens of an answer; absent: what the upstream allows. */
     max_output_tokens: z.int().min(1).optional(),
+    /** Where Chat Completions takes that limit; servers that know only the older name leave the newer one unheeded. */
+    max_tokens_field: z.enum(["max_completion_tokens", "max_tokens"]).default("max_completion_tokens"),
     /** Choices of one call; Responses has one. */
     max_choices: z.int().min(1).default(16),
     /** Version of the weights; `unknown` where nobody tells. */

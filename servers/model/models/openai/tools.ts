@@ -11,17 +11,26 @@ export function functionOf({ name, description, inputSchemaJson, strict }: Tool)
   };
 }
 
-/** Tools and whether they must be called; `put` writes a function where the API has it. */
-export function toolFields(prompt: Prompt, dialect: DialectName, put: (described: Json) => Json): Json {
+/** How an API writes tools. */
+export interface ToolWriting {
+  readonly dialect: DialectName;
+  /** A function, where the API has it. */
+  describe(tool: Tool): Json;
+  /** The name of the function that must be called. */
+  named(name: string): Json;
+}
+
+/** Tools and whether they must be called. */
+export function toolFields(prompt: Prompt, { dialect, describe, named }: ToolWriting): Json {
   const { tools, toolChoice, toolName, parallelToolCalls } = prompt;
   if (tools.length === 0) return {};
   return {
     tools: tools.map((tool) => ({
       type: "function",
-      ...put(functionOf(tool)),
+      ...describe(tool),
       ...readExtra(dialect, tool.extraJson),
     })),
-    ...choiceFields(toolChoice, put({ name: toolName })),
+    ...choiceFields(toolChoice, named(toolName)),
     ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
   };
 }

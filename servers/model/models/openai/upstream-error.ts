@@ -1,7 +1,7 @@
 import { APIError } from "openai";
 import { Boundary, Delivery, FailureKind, Retry } from "../../../../gen/index.js";
 import { fromMs } from "../../../runtime/duration.js";
-import { OperationFailure } from "../../../runtime/failure.js";
+import { cutText, OperationFailure } from "../../../runtime/failure.js";
 import { Refusal } from "../../../runtime/refusal.js";
 import { invalidOutput } from "../../invalid-output.js";
 import { ConnectionError } from "./upstream-fetch.js";
@@ -27,6 +27,17 @@ export type UpstreamError =
   | { readonly kind: "failed"; readonly code: string }
   /** What was answered cannot be read. */
   | { readonly kind: "unreadable" };
+
+/** What an answer can say: the context is full, a filter took the prompt. */
+export type AnswerableKind = Extract<UpstreamError, { kind: "context" | "filter" }>;
+
+/** What came in place of the rest of an answer. */
+export type BrokenKind = Extract<UpstreamError, { kind: "broken" | "failed" | "unreadable" }>;
+
+/** Whether an answer can say it. */
+export function isAnswerable(error: UpstreamError): error is AnswerableKind {
+  return error.kind === "context" || error.kind === "filter";
+}
 
 /** How servers say that a prompt is too long for them. */
 const contextWords =
@@ -86,44 +97,41 @@ export interface Tries {
   readonly bound?: string;
 }
 
-/** What the caller is told: a refusal where nothing was done and time may cure it, else a failure. */
-export function toldAs(error: UpstreamError, tries: Tries): Error {
-  const tried = `${tries.attempts} attempt${tries.attempts === 1 ? "" : "s"} in ${Math.round(tries.elapsedMs)} ms${
-    tries.bound === undefined ? "" : `; ${tries.bound}`
+/** What the caller is told where no answer had begun: a refusal where nothing was done and time may cure it, else a failure. */
+export function toldAs(error: Exclude<UpstreamError, AnswerableKind>, tries: Tries): Error {
+  const { attempts, elapsedMs, bound } = tries;
+  const tried = `${attempts} attempt${attempts === 1 ? "" : "s"} in ${Math.round(elapsedMs)} ms${
+    bound === undefined ? "" : `; ${bound}`
   }`;
   switch (error.kind) {
     case "unreachable":
-      return unavailable(`the upstream could not be reached: ${tried}`, tries, {
+      return unavailable(`the upstream could not be reached: ${tried}`, {
         delivery: Delivery.NOT_SENT,
-      });
-    case "broken":
-      return unavailable(
-        error.answered
-          ? `the upstream closed the connection before its answer was whole: ${tried}`
-          : `the connection to the upstream broke before it answered: ${tried}`,
         tries,
-        { delivery: error.answered ? Delivery.DELIVERED : Delivery.POSSIBLY_DELIVERED },
-      );
+      });
     case "status":
       return toldStatus(error, tries, tried);
-    case "context":
-      return unavailable(`the upstream says that the prompt is longer than its context: ${tried}`, tries, {
-        delivery: Delivery.DELIVERED,
-        retry: Retry.NEVER,
-      });
-    case "filter":
-      return unavailable(`a filter of the upstream took the prompt: ${tried}`, tries, {
-        delivery: Delivery.DELIVERED,
-        retry: Retry.NEVER,
-      });
+    case "broken":
+      return error.answered
+        ? brokenAnswer(error)
+        : unavailable(`the connection to the upstream broke before it answered: ${tried}`, {
+            delivery: Delivery.POSSIBLY_DELIVERED,
+            tries,
+          });
     case "failed":
-      return unavailable(
-        `the upstream failed in the middle of its answer${named(error.code)}: ${tried}`,
-        tries,
-        {
-          delivery: Delivery.DELIVERED,
-        },
-      );
+    case "unreadable":
+      return brokenAnswer(error);
+  }
+}
+
+/** What the caller is told where an answer had begun and did not come to its end. */
+export function brokenAnswer(error: BrokenKind): OperationFailure {
+  const delivery = Delivery.DELIVERED;
+  switch (error.kind) {
+    case "broken":
+      return unavailable("the upstream closed the connection before its answer was whole", { delivery });
+    case "failed":
+      return unavailable(`the upstream failed in the middle of its answer${named(error.code)}`, { delivery });
     case "unreadable":
       return invalidOutput("the upstream's answer is no JSON");
   }
@@ -148,8 +156,9 @@ function toldStatus(
         : transient
           ? "the upstream failed"
           : "the upstream refused the request";
-  return unavailable(`${why} (${status}${named(code)}): ${tried}`, tries, {
+  return unavailable(`${why} (${status}${named(code)}): ${tried}`, {
     delivery: Delivery.DELIVERED,
+    tries,
     retry: transient ? Retry.NEW_ATTEMPT : Retry.NEVER,
     status,
     retryAfterMs,
@@ -162,30 +171,25 @@ function named(code: string): string {
 
 interface Unavailable {
   readonly delivery: Delivery;
+  readonly tries?: Tries;
   readonly retry?: Retry;
   readonly status?: number;
   readonly retryAfterMs?: number | undefined;
 }
 
-function unavailable(reason: string, tries: Tries, told: Unavailable): OperationFailure {
-  const { attempts, elapsedMs } = tries;
+function unavailable(reason: string, told: Unavailable): OperationFailure {
+  const { delivery, tries, status, retryAfterMs, retry = Retry.NEW_ATTEMPT } = told;
+  const details = {
+    ...(tries === undefined ? {} : { attempts: tries.attempts, elapsed_ms: Math.round(tries.elapsedMs) }),
+    ...(status === undefined ? {} : { status }),
+  };
+  const kind = FailureKind.MODEL_UNAVAILABLE;
   return new OperationFailure({
-    kind: FailureKind.MODEL_UNAVAILABLE,
-    retry: told.retry ?? Retry.NEW_ATTEMPT,
+    kind,
+    retry,
     reason,
-    ...(told.retryAfterMs === undefined ? {} : { retryAfter: fromMs(told.retryAfterMs) }),
-    detailsJson: JSON.stringify({
-      attempts,
-      elapsed_ms: Math.round(elapsedMs),
-      ...(told.status === undefined ? {} : { status: told.status }),
-    }),
-    causes: [
-      {
-        boundary: Boundary.MODEL,
-        kind: FailureKind.MODEL_UNAVAILABLE,
-        delivery: told.delivery,
-        reason: reason.slice(0, 300),
-      },
-    ],
+    ...(retryAfterMs === undefined ? {} : { retryAfter: fromMs(retryAfterMs) }),
+    ...(Object.keys(details).length === 0 ? {} : { detailsJson: JSON.stringify(details) }),
+    causes: [{ boundary: Boundary.MODEL, kind, delivery, reason: cutText(reason, 300) }],
   });
 }

@@ -3,7 +3,14 @@ import type { Stream } from "openai/core/streaming";
 import type { Clock } from "../../../runtime/clock.js";
 import { pause } from "../pause.js";
 import type { OpenaiOptions } from "./options.js";
-import { readUpstreamError, toldAs, type UpstreamError } from "./upstream-error.js";
+import {
+  type AnswerableKind,
+  brokenAnswer,
+  isAnswerable,
+  readUpstreamError,
+  toldAs,
+  type UpstreamError,
+} from "./upstream-error.js";
 import { upstreamFetch } from "./upstream-fetch.js";
 
 /** What an upstream is asked. */
@@ -19,7 +26,7 @@ export interface UpstreamRequest {
 
 /** An error of the upstream that a model may answer for: the context is full, a filter took the prompt. */
 export class AnswerableError extends Error {
-  constructor(readonly upstream: Extract<UpstreamError, { kind: "context" | "filter" }>) {
+  constructor(readonly upstream: AnswerableKind) {
     super(`the upstream answered: ${upstream.kind}`);
     this.name = "AnswerableError";
   }
@@ -79,7 +86,7 @@ export function createUpstream(options: OpenaiOptions, { clock, random }: Upstre
       } catch (thrown) {
         signal.throwIfAborted();
         const error = readUpstreamError(thrown);
-        if (error.kind === "context" || error.kind === "filter") throw new AnswerableError(error);
+        if (isAnswerable(error)) throw new AnswerableError(error);
         const elapsedMs = clock.now() - began;
         if (!isRepeatable(error) || attempts >= options.max_attempts)
           throw toldAs(error, { attempts, elapsedMs });
@@ -134,8 +141,11 @@ async function* readable(events: Stream<unknown>, signal: AbortSignal): AsyncGen
   } catch (thrown) {
     signal.throwIfAborted();
     const error = readUpstreamError(thrown);
-    if (error.kind === "context" || error.kind === "filter") throw new AnswerableError(error);
-    throw toldAs(error, { attempts: 1, elapsedMs: 0 });
+    if (isAnswerable(error)) throw new AnswerableError(error);
+    // Neither is anything but a connection that broke, once an answer has begun.
+    if (error.kind === "unreachable" || error.kind === "status")
+      throw brokenAnswer({ kind: "broken", answered: true });
+    throw brokenAnswer(error);
   }
   signal.throwIfAborted();
 }

@@ -149,7 +149,7 @@ describe("a script", () => {
         "s.jsonl:2: expected one JSON object, found text that is no JSON",
         "s.jsonl:3: task: Invalid input: expected string, received number",
         "s.jsonl:4: calls[0]: Unrecognized key: "txt"",
-        "s.jsonl:5: calls[0].finish: Invalid option: expected one of "stop"|"length"|"tool_calls"|"context_length"|"refusal"|"content_filter"",
+        "s.jsonl:5: calls[0].finish: Invalid option: expected one of "stop"|"length"|"tool_calls"|"context_length"|"refusal"|"content_filter", found "done"",
         "s.jsonl:6: task, taskset and agent are those of s.jsonl:1; expected one conversation for each",
         "s.jsonl:7: calls[0].output_token_ids: expected tokens that spell "<assistant>ab<end>", found tokens that spell "<assistant>ac<end>"",
         "s.jsonl:8: calls[0].tool_calls[0].incomplete: expected false, found true: a limit cuts the last tool call only",

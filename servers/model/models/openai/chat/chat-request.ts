@@ -3,7 +3,7 @@ import type { ModelCall } from "../../../define-model.js";
 import { bodyText, fieldsOf, refuseSampling } from "../body.js";
 import type { Json } from "../extra.js";
 import type { OpenaiOptions } from "../options.js";
-import { answerFormat, toolFields } from "../tools.js";
+import { answerFormat, functionOf, toolFields } from "../tools.js";
 import { chatMessages } from "./chat-messages.js";
 
 /** What a conversation is asked with, whatever is done with it. */
@@ -12,7 +12,11 @@ export function chatPrompt(options: OpenaiOptions, prompt: Prompt): Json {
   return {
     model: options.model,
     messages: chatMessages(prompt),
-    ...toolFields(prompt, "openai_chat", (described) => ({ function: described })),
+    ...toolFields(prompt, {
+      dialect: "openai_chat",
+      describe: (tool) => ({ function: functionOf(tool) }),
+      named: (name) => ({ function: { name } }),
+    }),
     ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: schema } }),
   };
 }
@@ -45,7 +49,7 @@ export function chatBody(options: OpenaiOptions, call: ModelCall, limit: number 
   const body: Json = {
     ...chatPrompt(options, call.prompt),
     ...samplingFields(options, call.sampling),
-    ...(limit === undefined ? {} : { max_completion_tokens: limit }),
+    ...(limit === undefined ? {} : { [options.max_tokens_field]: limit }),
     ...(call.choiceCount === 1 ? {} : { n: call.choiceCount }),
     ...(call.wantTokenIds ? { return_token_ids: true } : {}),
     ...(call.wantLogprobs ? { logprobs: true, return_tokens_as_token_ids: true } : {}),

@@ -79,6 +79,9 @@ export const chunkSchema = z.looseObject({
   prompt_token_ids: tokenIds,
 });
 
+/** A whole answer. */
 export type Completion = z.output<typeof completionSchema>;
+/** One of its choices. */
 export type CompletionChoice = z.output<typeof choice>;
+/** A piece of an answer. */
 export type Chunk = z.output<typeof chunkSchema>;

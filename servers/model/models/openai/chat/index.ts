@@ -1,10 +1,10 @@
 import type { ModelCall } from "../../../define-model.js";
 import type { Api } from "../api.js";
-import { endedEarly } from "../ended-early.js";
 import type { Json } from "../extra.js";
 import type { OpenaiOptions } from "../options.js";
 import { readJson } from "../read-json.js";
 import type { Upstream, UpstreamRequest } from "../upstream.js";
+import { brokenAnswer } from "../upstream-error.js";
 import { readCompletion } from "./chat-answer.js";
 import { ChatChunks } from "./chat-chunks.js";
 import { chatBody, chatPrompt } from "./chat-request.js";
@@ -28,7 +28,7 @@ export function chatApi(options: OpenaiOptions, upstream: Upstream): Api {
     },
     async countTokens(prompt, signal) {
       // There is no rpc for it: what one token more would cost tells exactly what the prompt has.
-      const body = JSON.stringify({ ...chatPrompt(options, prompt), max_completion_tokens: 1 });
+      const body = JSON.stringify({ ...chatPrompt(options, prompt), [options.max_tokens_field]: 1 });
       const answer = await upstream.ask({ path, body, signal, timeLeftMs: () => undefined });
       return readJson(completionSchema, answer).usage.prompt_tokens;
     },
@@ -39,6 +39,6 @@ async function streamed(upstream: Upstream, request: UpstreamRequest, call: Mode
   const chunks = new ChatChunks(call);
   for await (const chunk of await upstream.stream(request)) chunks.add(chunk);
   const { whole } = chunks;
-  if (whole === undefined) throw endedEarly();
+  if (whole === undefined) throw brokenAnswer({ kind: "broken", answered: true });
   return whole;
 }

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { ModelCall } from "../../../define-model.js";
 import type { Api } from "../api.js";
-import { endedEarly } from "../ended-early.js";
 import type { Json } from "../extra.js";
 import type { OpenaiOptions } from "../options.js";
 import { readJson } from "../read-json.js";
 import type { Upstream, UpstreamRequest } from "../upstream.js";
+import { brokenAnswer } from "../upstream-error.js";
 import { readResponse } from "./responses-answer.js";
 import { ResponsesEvents } from "./responses-events.js";
 import { responsesBody, responsesPrompt } from "./responses-request.js";
@@ -40,6 +40,6 @@ async function streamed(upstream: Upstream, request: UpstreamRequest, call: Mode
   const events = new ResponsesEvents(call);
   for await (const event of await upstream.stream(request)) events.add(event);
   const { whole } = events;
-  if (whole === undefined) throw endedEarly();
+  if (whole === undefined) throw brokenAnswer({ kind: "broken", answered: true });
   return whole;
 }

@@ -5,7 +5,7 @@ import { cutReason } from "../answer-limit.js";
 import { asObject } from "../extra.js";
 import type { OpenaiOptions } from "../options.js";
 import { AnswerableError } from "../upstream.js";
-import { toldAs } from "../upstream-error.js";
+import { brokenAnswer } from "../upstream-error.js";
 import { responsesItems } from "./responses-items.js";
 import type { Entry, ResponsesAnswer } from "./responses-schema.js";
 
@@ -43,7 +43,7 @@ export function readResponse(
 export function failed(code: string): Error {
   if (code === "context_length_exceeded") return new AnswerableError({ kind: "context" });
   const name = /^[a-z0-9_.-]{1,64}$/i.test(code) ? code : "";
-  return toldAs({ kind: "failed", code: name }, { attempts: 1, elapsedMs: 0 });
+  return brokenAnswer({ kind: "failed", code: name });
 }
 
 function cutFinish(

@@ -1,10 +1,9 @@
 import type { Prompt, Sampling } from "../../../../../gen/index.js";
-import { invalidField } from "../../../../runtime/refusal.js";
 import type { ModelCall } from "../../../define-model.js";
 import { bodyText, fieldsOf, refuseSampling } from "../body.js";
 import type { Json } from "../extra.js";
 import type { OpenaiOptions } from "../options.js";
-import { answerFormat, toolFields } from "../tools.js";
+import { answerFormat, functionOf, toolFields } from "../tools.js";
 import { responsesInput } from "./responses-input.js";
 
 /** What a conversation is asked with, whatever is done with it. */
@@ -13,7 +12,12 @@ export function responsesPrompt(options: OpenaiOptions, prompt: Prompt): Json {
   return {
     model: options.model,
     input: responsesInput(prompt),
-    ...toolFields(prompt, "openai_responses", (described) => described),
+    ...toolFields(prompt, {
+      dialect: "openai_responses",
+      // Strict is what this API takes silence for.
+      describe: (tool) => ({ strict: false, ...functionOf(tool) }),
+      named: (name) => ({ name }),
+    }),
     ...(schema === undefined ? {} : { text: { format: { type: "json_schema", ...schema } } }),
   };
 }
@@ -55,7 +59,6 @@ function samplingFields(options: OpenaiOptions, sampling: Sampling): Json {
 
 /** The body of a call; `limit`: tokens that an answer may have. The conversation is the caller's: nothing is stored there. */
 export function responsesBody(options: OpenaiOptions, call: ModelCall, limit: number | undefined): string {
-  if (call.choiceCount > 1) throw invalidField("choice_count", "Responses answers one choice a call");
   const body: Json = {
     ...responsesPrompt(options, call.prompt),
     ...samplingFields(options, call.sampling),

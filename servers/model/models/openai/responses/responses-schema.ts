@@ -34,6 +34,7 @@ export const messageSchema = z.looseObject({
   content: z.union([z.array(outputText), z.array(refusal)]),
 });
 
+/** A call of a function; see `messageSchema`. */
 export const functionCallSchema = z.looseObject({
   type: z.literal("function_call"),
   call_id: z.string().min(1),
@@ -44,6 +45,7 @@ export const functionCallSchema = z.looseObject({
 
 const textPart = (type: string) => z.looseObject({ type: z.literal(type), text: z.string() });
 
+/** Reasoning; see `messageSchema`. */
 export const reasoningSchema = z.looseObject({
   type: z.literal("reasoning"),
   summary: z.array(textPart("summary_text")).nullish(),
@@ -63,5 +65,7 @@ export const eventSchema = z.looseObject({
   message: z.string().nullish(),
 });
 
+/** A whole answer. */
 export type ResponsesAnswer = z.output<typeof responseSchema>;
+/** An entry of an output. */
 export type Entry = z.output<typeof entrySchema>;

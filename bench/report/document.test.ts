@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import type { Measurement } from "../run/measurement.js";
+import { documentOf } from "./document.js";
+import { median } from "./figures.js";
+import { printed } from "./print.js";
+
+const rates = (perSecond: number) => ({
+  perSecond,
+  p50Us: 10,
+  p99Us: 20,
+  serverCpuUs: 5,
+  clientCpuUs: null,
+  foreignCores: 0,
+});
+
+const tries = (point: string, mode: "steps" | "create", sessions: number, speeds: number[]): Measurement[] =>
+  speeds.map((perSecond, attempt) => ({ point, mode, sessions, attempt, ...rates(perSecond) }));
+
+const about = {
+  date: "2026-01-01T00:00:00Z",
+  version: "0",
+  options: { tries: 3, seconds: 1, warmSeconds: 1 },
+  machine: {
+    processor: "some processor",
+    cores: 2,
+    memoryMegabytes: 1,
+    kernel: "k",
+    node: "v20",
+    loadBefore: 0,
+    loadAfter: 0,
+  },
+  skipped: [{ name: "openenv", reason: "no python" }],
+};
+
+const measurements: Measurement[] = [
+  ...tries("step-stream", "steps", 64, [100, 300, 150]),
+  ...tries("grpc-js-bidi", "steps", 64, [90, 100, 400]),
+  ...tries("step", "create", 16, [2000, 2400]),
+  {
+    point: "step",
+    mode: "idle",
+    sessions: 10_000,
+    attempt: 0,
+    open: 10_000,
+    emptyMegabytes: 80,
+    megabytes: 180,
+    growthMegabytes: 100,
+  },
+  { point: "episodes", mode: "steps", sessions: 64, attempt: 0, error: "it broke" },
+];
+
+describe("the document", () => {
+  const document = documentOf(measurements, about);
+
+  it("divides medians, not means or bests", () => {
+    expect(document.ratios.stepStream64ToGrpcJsBidi).toBe(1.5);
+    expect(document.ratios.stepToGrpcJsUnary).toBeNull();
+  });
+
+  it("holds the headline figures, and null for what was not measured", () => {
+    expect(document.sessionsOpenedPerSecond).toBe(2200);
+    expect(document.idleSessionsMegabytes).toBe(100);
+    expect(document.episodesPerSecond).toBeNull();
+  });
+
+  it("says of each goal by how much it is met or missed", () => {
+    const margins = document.goals.map(({ met, marginPercent }) => [met, marginPercent]);
+    expect(margins).toEqual([
+      [true, 50],
+      [null, null],
+      [null, null],
+      [null, null],
+      [null, null],
+      [false, -27],
+      [true, 33],
+    ]);
+  });
+
+  it("keeps every try, and prints what failed and what was skipped", () => {
+    expect(document.figures.flatMap((figure) => figure.tries)).toEqual(measurements);
+    const text = printed(document);
+    expect(text).toContain("FAILED episodes steps @64: it broke");
+    expect(text).toContain("SKIPPED openenv: no python");
+    expect(text).toMatch(/sessions opened .*2,200 .*MISSED .*-27 %/);
+  });
+});
+
+describe("median", () => {
+  it("is the middle, or between the two in the middle", () => {
+    expect(median([3, 1, 2])).toBe(2);
+    expect(median([4, 1, 3, 2])).toBe(2.5);
+    expect(median([5])).toBe(5);
+    expect(median([])).toBeUndefined();
+  });
+});

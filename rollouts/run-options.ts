@@ -1,0 +1,33 @@
+import type { Config } from "../servers/composition/load-config.js";
+import type { Clock } from "../servers/runtime/clock.js";
+import type { Logger } from "../servers/runtime/log.js";
+import type { RunProgress } from "./collect.js";
+import type { RunChanges, RunSettings } from "./run-settings.js";
+
+/** What a run is told. */
+export interface RunOptions {
+  readonly config: Config;
+  readonly changes: RunChanges;
+  /** Folder of the run's files; with several agents, of a folder for each. */
+  readonly out: string;
+  /** Go on with the run that the folder holds. */
+  readonly resume: boolean;
+  readonly log: Logger;
+  /** Aborts to stop: nothing new is begun, and what runs may end within drain_timeout. */
+  readonly stop: AbortSignal;
+  /** Aborts to give up what runs at once. */
+  readonly abandon: AbortSignal;
+  /** Told of each episode that has ended, with the name of its run. */
+  readonly onProgress: (run: string, progress: RunProgress) => void;
+  readonly clock?: Clock;
+}
+
+/** One of the runs that were asked for: the configuration's with other agents. */
+export interface Variant {
+  /** Its agents, for people. */
+  readonly name: string;
+  /** The agent server that the command line named. */
+  readonly agent: string | undefined;
+  readonly settings: RunSettings;
+  readonly folder: string;
+}

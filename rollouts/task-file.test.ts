@@ -1,0 +1,104 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { ConfigError } from "../servers/composition/config-error.js";
+import { readTaskFile } from "./task-file.js";
+
+const row = (question: string): string => JSON.stringify({ question, answer: "#### 1" });
+
+async function read(content: string | Buffer, rowSchema?: string) {
+  const file = join(await mkdtemp(join(tmpdir(), "touchstone-tasks-")), "t.jsonl");
+  await writeFile(file, content);
+  return await readTaskFile({
+    from: "file",
+    file,
+    shown: "t.jsonl",
+    rowSchema,
+    taskset: undefined,
+    split: undefined,
+  });
+}
+
+async function problems(content: string | Buffer, rowSchema?: string): Promise<readonly string[]> {
+  const error: unknown = await read(content, rowSchema).catch((thrown: unknown) => thrown);
+  if (!(error instanceof ConfigError)) throw new Error("expected a ConfigError", { cause: error });
+  return error.problems;
+}
+
+it("field-case-104: takes a byte order mark, CRLF, blank lines and a missing last newline", async () => {
+  const { tasks } = await read(`\uFEFF${row("a")}\r\n\r\n${row("b")}\n   \n${row("c")}`, "gsm8k");
+  expect(
+    tasks.map(({ place, task }) => [place, task.taskId?.id, Buffer.from(task.row?.data ?? []).toString()]),
+  ).toEqual([
+    ["t.jsonl:1", "1", row("a")],
+    ["t.jsonl:3", "3", row("b")],
+    ["t.jsonl:5", "5", row("c")],
+  ]);
+});
+
+it("field-case-104: tells a bad line with its number and column, without its text", async () => {
+  const lines = [row("a"), row("b"), row("c"), row("d"), '{"question": "S3CRET", }', row("f")];
+  expect(await problems(`\uFEFF${lines.join("\r\n")}`, "gsm8k")).toEqual([
+    "t.jsonl:5: expected one JSON value, found text that is no JSON at column 24",
+  ]);
+});
+
+it("tells every bad line", async () => {
+  const bytes = Buffer.concat([
+    Buffer.from(`${row("a")}\n[1]\n"text"\n{"a":1\n`),
+    Buffer.from([0x22, 0xff, 0x22, 0x0a]),
+  ]);
+  expect(await problems(bytes, "gsm8k")).toEqual([
+    "t.jsonl:2: expected a JSON object, found another JSON value",
+    "t.jsonl:3: expected a JSON object, found another JSON value",
+    "t.jsonl:4: expected one JSON value, found text that is no JSON at column 7",
+    "t.jsonl:5: expected UTF-8 text, found bytes that are none",
+  ]);
+});
+
+it("field-case-103: tells the field of a task that is wrong", async () => {
+  const told = await problems(
+    ['{"taskId":{"id":"ok"}}', '{"taskId":{"id":7}}', '{"publicJson":"{}"}', '{"taskID":{"id":"x"}}'].join(
+      "\n",
+    ),
+  );
+  expect(told).toEqual([
+    expect.stringMatching(/^t\.jsonl:2: .*TaskId\.id/),
+    "t.jsonl:3: task_id: value is required",
+    expect.stringMatching(/^t\.jsonl:4: .*"taskID" is unknown/),
+  ]);
+});
+
+it("leaves the environment of a task open, and keeps one that is named", async () => {
+  const { tasks } = await read('{"taskId":{"id":"1"}}\n{"taskId":{"id":"2"},"environment":"robots"}\n');
+  expect(tasks.map(({ task }) => task.environment)).toEqual(["", "robots"]);
+});
+
+it("field-case-110: byte-identical rows are tasks of their own", async () => {
+  const { tasks } = await read(`${row("a")}\n${row("a")}\n`, "gsm8k");
+  expect(tasks.map(({ task }) => task.taskId)).toMatchObject([
+    { taskset: "gsm8k", id: "1" },
+    { taskset: "gsm8k", id: "2" },
+  ]);
+});
+
+it("gives a digest of the bytes", async () => {
+  const { digest } = await read(`${row("a")}\n`, "gsm8k");
+  expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+  expect((await read(`${row("a")}\r\n`, "gsm8k")).digest).not.toBe(digest);
+});
+
+it("refuses a file that is missing, or holds nothing", async () => {
+  expect(await problems("\n\n")).toEqual(["t.jsonl: expected tasks, found none"]);
+  await expect(
+    readTaskFile({
+      from: "file",
+      file: "/no/such",
+      shown: "x.jsonl",
+      rowSchema: undefined,
+      taskset: undefined,
+      split: undefined,
+    }),
+  ).rejects.toThrow("x.jsonl: cannot be read (ENOENT); give the path of a JSONL file of tasks");
+});

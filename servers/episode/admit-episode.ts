@@ -1,0 +1,119 @@
+import { CallError } from "../../clients/index.js";
+import { Boundary, type EpisodeId, FailureKind, Retry, type RunRequest, Stage } from "../../gen/index.js";
+import type { Admission, Slot } from "../runtime/admission.js";
+import { OperationFailure } from "../runtime/failure.js";
+import { causeOf, failureOf } from "../runtime/peer-failure.js";
+import { Refusal } from "../runtime/refusal.js";
+import type { Runtime } from "../runtime/runtime.js";
+import { type Cast, type CastingPool, cast } from "./cast.js";
+import { type CastDescribed, describeCast } from "./cast-described.js";
+import { checkPairs } from "./check-pairs.js";
+import type { EpisodeRecord } from "./episode-record.js";
+import { episodeHeaders } from "./episode-run.js";
+import { checkUnreleased } from "./unreleased.js";
+
+/** Milliseconds within which all that take part must say what they are. */
+const describeMs = 10_000;
+
+/** An episode that may begin. */
+export interface Admitted {
+  readonly cast: Cast;
+  /** What all say of themselves, or why somebody could not be asked. */
+  readonly described: CastDescribed | OperationFailure;
+  /** Its place; absent where it was stopped before it had one. */
+  readonly slot: Slot | undefined;
+  readonly checkMs: number;
+  readonly queueMs: number;
+}
+
+/** What admission needs. */
+export interface AdmitOptions {
+  readonly runtime: Runtime;
+  readonly pool: CastingPool;
+  readonly admission: Admission;
+  /** Longest wait for a place that this run asks for. */
+  readonly queueMs: number;
+  /** Aborts when nobody waits for the episode any more. */
+  readonly withdrawn: () => AbortSignal;
+}
+
+/** Who takes part, by the names of the run. Throws the refusals of names that are not known; nothing is called. */
+export function castEpisode(
+  { runtime, pool }: Pick<AdmitOptions, "runtime" | "pool">,
+  request: RunRequest,
+): Cast {
+  if (runtime.draining) throw draining();
+  checkUnreleased(pool.peers, request.unreleased);
+  return cast(pool, request);
+}
+
+/**
+ * Asks all that take part what they are, refuses pairs that cannot work, and waits for a place. Throws refusals: then
+ * nothing was started. An episode that is stopped meanwhile is admitted without a place, to end at once.
+ */
+export async function admitEpisode(
+  people: Cast,
+  { request, episodeId, record }: { request: RunRequest; episodeId: EpisodeId; record: EpisodeRecord },
+  options: AdmitOptions,
+): Promise<Admitted> {
+  const { runtime, admission, queueMs, withdrawn } = options;
+  const { clock } = runtime;
+  const leave = AbortSignal.any([withdrawn(), record.abandoned]);
+  const began = clock.now();
+  const described = await ask(people, { runtime, episodeId, leave });
+  if (!leave.aborted && !(described instanceof OperationFailure)) checkPairs(request, described);
+  const queued = clock.now();
+  let slot: Slot | undefined;
+  try {
+    if (!leave.aborted) slot = await admission.enter(() => leave, queueMs);
+  } catch (refusal) {
+    if (!leave.aborted) throw refusal;
+  }
+  if (slot === undefined) {
+    if (withdrawn().aborted)
+      throw new Refusal("CAPACITY", "withdrawn: nobody waits for the episode any more");
+    if (runtime.draining) throw draining();
+  }
+  return { cast: people, described, slot, checkMs: queued - began, queueMs: clock.now() - queued };
+}
+
+function draining(): Refusal {
+  return new Refusal("DRAINING", "this server takes nothing new; another replica may");
+}
+
+/** A peer that cannot be asked is no bad pair: the episode begins, and fails with what was seen (EPI-E6-001). */
+async function ask(
+  people: Cast,
+  { runtime, episodeId, leave }: { runtime: Runtime; episodeId: EpisodeId; leave: AbortSignal },
+): Promise<CastDescribed | OperationFailure> {
+  const late = new AbortController();
+  const timer = runtime.clock.setTimer(describeMs, () => late.abort());
+  try {
+    const signal = AbortSignal.any([leave, late.signal]);
+    return await describeCast(people, { headers: episodeHeaders(episodeId) }, signal);
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    if (late.signal.aborted) return silent(error);
+    const told = failureOf(error, { boundary: boundaryOf(error), lost: FailureKind.UNAVAILABLE });
+    if (!(told instanceof OperationFailure)) throw error;
+    told.failure.stage = Stage.CHECK;
+    return told;
+  } finally {
+    timer.cancel();
+  }
+}
+
+function silent(error: CallError): OperationFailure {
+  return new OperationFailure({
+    kind: FailureKind.TIMEOUT,
+    stage: Stage.CHECK,
+    retry: Retry.NEW_ATTEMPT,
+    reason: `not all that take part said within ${describeMs} ms what they are`,
+    causes: [causeOf(error, boundaryOf(error), FailureKind.TIMEOUT)],
+  });
+}
+
+function boundaryOf({ rpc }: CallError): Boundary {
+  if (rpc.includes("EnvironmentService")) return Boundary.ENVIRONMENT;
+  return rpc.includes("AgentSessionService") ? Boundary.AGENT : Boundary.MODEL;
+}
