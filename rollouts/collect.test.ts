@@ -130,21 +130,21 @@ it("field-case-096: each reward is on its own row, whatever the order in which e
     planned(4),
   );
   expect(rewards(folder)).toEqual({ 1: 0.1, 2: 0.2, 3: 0.3, 4: 0.4 });
-  expect(progress.at(-1)).toMatchObject({ done: 4, total: 4, scored: 4, failed: 0, rewardSum: 1 });
+  expect(progress.at(-1)).toMatchObject({
+    done: 4,
+    total: 4,
+    scored: 4,
+    failed: 0,
+    rewardSum: expect.closeTo(1),
+  });
 });
 
 it("acknowledges what is stored, verdicts and failures", async () => {
-  const acked = new Set<string>();
-  await using driver = await scriptedDriver({ run: (_request, told) => told.outcome(scored(1)) });
-  expect(driver.server.calls).toEqual([]);
-  const { driver: used } = await collectFrom(
-    {
-      run: (request, told) => told.outcome(numberOf(request) === 1 ? failed() : scored(1)),
-    },
-    planned(2),
+  const { driver } = await collectFrom(
+    { run: (request, told) => told.outcome(numberOf(request) === 1 ? failed() : scored(1)) },
+    planned(3),
   );
-  for (const call of used.server.calls) acked.add(call);
-  expect(acked).toContain("Ack");
+  expect(driver.server.calls.filter((call) => call === "Ack")).toHaveLength(3);
 });
 
 it("stops when episodes in a row used up their attempts on infrastructure, and only then", async () => {

@@ -41,6 +41,10 @@ export interface CollectOptions {
   readonly onProgress: (progress: RunProgress) => void;
 }
 
+/** Milliseconds that a driver has to hear that an outcome is stored. */
+const ackMs = 5000;
+const ignore = (): void => {};
+
 /** Where an episode stands after an attempt without a verdict. */
 const stateAfter: Record<Exclude<EpisodeNext, "verdict">, EpisodeState> = {
   retry: "running",
@@ -69,18 +73,23 @@ export async function collect(options: CollectOptions): Promise<string | undefin
   using abandoning = abandonAfter(stop, options);
   const { signal: abandon } = abandoning;
   setMaxListeners(0, stop, abandon);
+  const acknowledging = new Set<Promise<void>>();
   // The driver may forget what is stored; whether it hears of it changes nothing.
-  const acknowledge = ({ episode: { rolloutId }, attempt }: AttemptResult): void => {
-    client.ack({ episodeId: { rolloutId, attempt } }).catch(() => undefined);
+  const acknowledge = (stored: Promise<void>, { episode: { rolloutId }, attempt }: AttemptResult): void => {
+    const told = stored
+      .then(() => client.ack({ episodeId: { rolloutId, attempt } }, { timeoutMs: ackMs }))
+      .then(ignore, ignore)
+      .finally(() => acknowledging.delete(told));
+    acknowledging.add(told);
   };
   const land = (result: AttemptResult, next: EpisodeNext): void => {
     if (next !== "verdict") {
       const record = failureRecord(result, next === "failed" || next === "exhausted");
-      void store.fail(record, stateAfter[next]).then(() => acknowledge(result));
+      acknowledge(store.fail(record, stateAfter[next]), result);
       return;
     }
     const record = rolloutRecord(result);
-    void store.land(record).then(() => acknowledge(result));
+    acknowledge(store.land(record), result);
     const reward = scoredReward(record);
     if (reward === null) return;
     progress.scored += 1;
@@ -113,6 +122,7 @@ export async function collect(options: CollectOptions): Promise<string | undefin
   });
   await store.sync();
   if (store.broken.aborted) return `its files cannot be written: ${oneLine(store.broken.reason)}`;
+  await Promise.all(acknowledging);
   if (options.stop.aborted) return "it was asked to";
   if (breaker.signal.aborted)
     return `${settings.breaker} episodes in a row used up their attempts on infrastructure`;
