@@ -66,11 +66,23 @@ group("A peer that is lost is worth another attempt, with cause and delivery (EP
   it("a crash in the middle of a turn: the rest is still cleaned up, the work is told (EPI-OUT-002)", async () => {
     await using episodes = await ServedEpisodes.start();
     episodes.agent.script.activate = (_request, call) => hangingTurn(call);
-    const running = episodes.run();
+    let cleaning: () => void = () => {};
+    const cleansUp = new Promise<void>((resolve) => {
+      cleaning = resolve;
+    });
+    const running = episodes.run(
+      {},
+      {
+        onEvent({ event }) {
+          if (event.case === "stage" && event.value.stage === Stage.CLEAN_UP) cleaning();
+        },
+      },
+    );
     await episodes.agent.arrived("activate");
     await episodes.agent.crash();
     // Its Close finds nobody: that clean-up takes its whole time.
-    await letPass(episodes, running, 30_000);
+    await cleansUp;
+    await episodes.pass(30_000);
     const { failure, outcome } = await running;
     expect(failure).toMatchObject({
       kind: FailureKind.UNAVAILABLE,
@@ -441,12 +453,3 @@ group("What an agent's failure does", () => {
     expect(episodes.environment.count("seed")).toBe(1);
   });
 });
-
-/** Lets time pass bit by bit until something has ended. */
-async function letPass(episodes: ServedEpisodes, until: Promise<unknown>, ms: number): Promise<void> {
-  let over = false;
-  void until.then(() => {
-    over = true;
-  });
-  for (let passed = 0; !over && passed < ms * 4; passed += ms / 10) await episodes.pass(ms / 10);
-}

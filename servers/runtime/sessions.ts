@@ -1,11 +1,4 @@
-import {
-  ClosedBy,
-  type CloseReceipt,
-  type EpisodeId,
-  type Lease,
-  Retry,
-  type Stage,
-} from "../../gen/index.js";
+import { ClosedBy, type CloseReceipt, type EpisodeId, type Lease, Retry, Stage } from "../../gen/index.js";
 import type { Admission } from "./admission.js";
 import { clamp } from "./duration.js";
 import { Execution } from "./execution.js";
