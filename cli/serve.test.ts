@@ -1,0 +1,170 @@
+import { createServer } from "node:net";
+import { join } from "node:path";
+import * as grpc from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { folderWith, metricsOf, type Running, root, start, touchstone } from "./fixtures/touchstone.js";
+
+const config = `
+servers:
+  maths: { environment: reasoning }
+  oracle: { agent: oracle }
+  episodes: { episode: single_agent_turn }
+`;
+
+/** Addresses of servers that a command says it serves, by name. */
+async function served(running: Running, names: readonly string[]): Promise<Record<string, string>> {
+  const last = names.at(-1);
+  const said = await running.says(new RegExp(`^${last}\\t.*\\n`, "m"));
+  return Object.fromEntries(
+    said
+      .split("\n")
+      .map((line) => line.split("\t"))
+      .map(([name = "", , url = ""]) => [name, url]),
+  );
+}
+
+describe("servers in a process of their own", () => {
+  let running: Running;
+  let urls: Record<string, string>;
+
+  beforeAll(async () => {
+    running = start(["serve", join(folderWith({ "c.yaml": config }), "c.yaml")]);
+    urls = await served(running, ["maths", "oracle", "episodes"]);
+  });
+  afterAll(async () => {
+    running.child.kill("SIGTERM");
+    expect((await running.ended).code).toBe(0);
+  });
+
+  it("describes each, by every service that it has", async () => {
+    const { code, stdout } = await touchstone(["describe", urls["maths"] ?? ""]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      "touchstone.v1.EnvironmentService": { environment: "reasoning", rowSchemas: ["gsm8k"] },
+    });
+    const episodes = await touchstone(["describe", urls["episodes"] ?? ""]);
+    expect(JSON.parse(episodes.stdout)).toMatchObject({
+      "touchstone.v1.EpisodeService": { bindings: { environments: ["maths"], agents: ["oracle"] } },
+    });
+  });
+
+  it("runs episodes with environment and agent elsewhere, and with the driver elsewhere too", async () => {
+    const run = `
+run:
+  driver: episodes
+  environment: maths
+  agents: { agent: oracle }
+  tasks: { file: ${root}/examples/gsm8k-sample.jsonl, row_schema: gsm8k }
+`;
+    const elsewhere = (episodes: string) => `
+servers:
+  maths: { environment: "${urls["maths"]}" }
+  oracle: { agent: "${urls["oracle"]}" }
+  episodes: { episode: ${episodes} }
+${run}`;
+    for (const episodes of ["single_agent_turn", `"${urls["episodes"]}"`]) {
+      const folder = folderWith({ "c.yaml": elsewhere(episodes) });
+      const ended = await touchstone(["run", join(folder, "c.yaml"), "--out", join(folder, "out")]);
+      expect(ended).toMatchObject({ code: 0, stderr: "" });
+      expect(metricsOf(join(folder, "out"))).toMatchObject({ mean_reward: 1, coverage: { scored: 20 } });
+    }
+  }, 60_000);
+
+  it("refuses names that a driver elsewhere does not bind, before anything runs", async () => {
+    const folder = folderWith({
+      "c.yaml": `
+servers:
+  sums: { environment: "${urls["maths"]}" }
+  oracle: { agent: "${urls["oracle"]}" }
+  episodes: { episode: "${urls["episodes"]}" }
+run:
+  driver: episodes
+  environment: sums
+  agents: { agent: oracle }
+  tasks: { file: ${root}/examples/gsm8k-sample.jsonl, row_schema: gsm8k }
+`,
+    });
+    expect(await touchstone(["run", join(folder, "c.yaml"), "--out", join(folder, "out")])).toMatchObject({
+      code: 2,
+      stderr: 'run.environment: episode server episodes binds no "sums"; it binds maths\n',
+    });
+  });
+
+  it("field-case-107: refuses tasks of another environment than the one that is served elsewhere", async () => {
+    const folder = folderWith({
+      "c.yaml": `
+servers:
+  maths: { environment: "${urls["maths"]}" }
+  oracle: { agent: oracle }
+  episodes: { episode: single_agent_turn }
+run:
+  driver: episodes
+  environment: maths
+  agents: { agent: oracle }
+  tasks: { file: tasks.jsonl }
+`,
+      "tasks.jsonl": '{"taskId":{"id":"1"}}\n{"taskId":{"id":"2"},"environment":"robots"}\n',
+    });
+    expect(await touchstone(["run", join(folder, "c.yaml"), "--out", join(folder, "out")])).toMatchObject({
+      code: 2,
+      stderr:
+        'tasks.jsonl:2: expected a task for environment "reasoning", which server maths serves, found one for "robots"\n',
+    });
+  });
+});
+
+it("serves only the servers that are named, and refuses a name that there is not", async () => {
+  const file = join(folderWith({ "c.yaml": config }), "c.yaml");
+  const running = start(["serve", file, "oracle"]);
+  const urls = await served(running, ["oracle"]);
+  expect(Object.keys(urls).filter((name) => name !== "")).toEqual(["oracle"]);
+  running.child.kill("SIGINT");
+  expect(await running.ended).toMatchObject({
+    code: 0,
+    stderr: "draining: nothing new is taken, what is held goes on; again to leave at once\n",
+  });
+  expect(await touchstone(["serve", file, "orcale"])).toMatchObject({
+    code: 2,
+    stderr: `${file}: no server "orcale"; did you mean "oracle"?\n`,
+  });
+});
+
+it("tells which server's port is in use", async () => {
+  const holder = createServer();
+  await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
+  const { port } = holder.address() as { port: number };
+  const text = config.replace("reasoning }", `reasoning, listen: "127.0.0.1:${port}" }`);
+  const file = join(folderWith({ "c.yaml": text }), "c.yaml");
+  expect(await touchstone(["serve", file])).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: `${file}: servers.maths: cannot listen on 127.0.0.1:${port}: the address is in use; stop the process that uses it or choose another port\n`,
+  });
+  await new Promise((resolve) => holder.close(resolve));
+});
+
+it("tells what is wrong with the server that it is to describe", async () => {
+  const server = new grpc.Server();
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    ),
+  );
+  const url = `http://127.0.0.1:${port}`;
+  expect(await touchstone(["describe", url])).toMatchObject({
+    code: 2,
+    stderr: `${url}: expected a service of touchstone.v1, found none; check the address\n`,
+  });
+  server.forceShutdown();
+  const gone = await touchstone(["describe", "http://127.0.0.1:1"]);
+  expect([gone.code, gone.stderr]).toEqual([
+    2,
+    expect.stringMatching(/^http:\/\/127\.0\.0\.1:1: cannot be asked what it is: .+\n$/),
+  ]);
+  const nonsense = await touchstone(["describe", "http://user:S3CRET@host"]);
+  expect(nonsense).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^an endpoint is .*send credentials as headers\n$/),
+  });
+  expect(nonsense.stderr).not.toContain("S3CRET");
+}, 60_000);
