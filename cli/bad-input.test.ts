@@ -196,9 +196,9 @@ describe("servers elsewhere", () => {
     const config = `
 servers:
   maths: { environment: "http://127.0.0.1:1" }
-  solver: { agent: "http://127.0.0.1:${otherPort}" }
+  solver: { agent: tool-loop }
   policy: { model: "${model.url}" }
-  episodes: { episode: single_agent_turn }
+  episodes: { episode: "http://127.0.0.1:${otherPort}" }
 run:
   driver: episodes
   environment: maths
@@ -208,11 +208,11 @@ run:
 `;
     const tasks = '{"taskId":{"id":"1"}}';
     expect((await refused({ "c.yaml": config, "tasks.jsonl": tasks })).sort()).toEqual([
+      `servers.episodes: http://127.0.0.1:${otherPort}: expected touchstone.v1.EpisodeService there, found a server without it; check the address`,
       expect.stringMatching(
         /^servers\.maths: http:\/\/127\.0\.0\.1:1: cannot be asked what it is: .*; check that it runs and the address$/,
       ),
       `servers.policy: ${model.url}: expected touchstone.v1.ModelService there, found a server without it; check the address`,
-      `servers.solver: http://127.0.0.1:${otherPort}: expected touchstone.v1.AgentSessionService there, found a server without it; check the address`,
     ]);
   });
 

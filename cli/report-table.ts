@@ -1,5 +1,5 @@
 import { printable } from "../clients/printable.js";
-import { type RunReport, scoreOf } from "../rollouts/run-variant.js";
+import { type RunReport, scoreOf } from "../rollouts/run-report.js";
 
 /** Characters of a reason that the table shows. */
 const reasonLength = 200;

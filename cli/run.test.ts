@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { requiredTool } from "../test/required-tool.js";
 import {
   failuresOf,
@@ -64,56 +65,44 @@ describe("GSM8K as published", () => {
 
   it("scores 1 with an oracle and 0 with an agent that does nothing, over 1,319 rows", async (context) => {
     const tasks = data.need(context);
-    const out = join(folderWith({}), "gsm8k");
-    const ended = await touchstone([
-      ...["run", "examples/gsm8k.yaml", "--tasks", tasks],
-      ...["--agent", "oracle", "--agent", "noop", "--out", out],
-    ]);
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
-    expect(metricsOf(join(out, "oracle"))).toMatchObject({
-      mean_reward: 1,
-      coverage: { expected: 1319, scored: 1319 },
-    });
-    expect(metricsOf(join(out, "noop"))).toMatchObject({
-      mean_reward: 0,
-      coverage: { expected: 1319, scored: 1319 },
-    });
-    expect(new Set(rolloutsOf(join(out, "oracle")).map(({ rollout_id: id }) => id)).size).toBe(1319);
-  }, 240_000);
-
-  it("is a benchmark of this package, with the score that its baselines have", async (context) => {
-    const tasks = data.need(context);
     const folder = folderWith({
       "c.yaml": `
 servers:
   maths: { environment: reasoning }
+  oracle: { agent: oracle }
   noop: { agent: noop }
-  episodes: { episode: single_agent_turn }
+  episodes: { episode: single_agent_turn, max_concurrent_episodes: 16, queue_timeout: 60s }
 run:
   driver: episodes
   environment: maths
-  agents: { agent: noop }
+  agents: { agent: oracle }
   tasks: { benchmark: ${root}/benchmarks/gsm8k.yaml }
 `,
     });
+    const out = join(folder, "out");
     const ended = await touchstone([
-      "run",
-      join(folder, "c.yaml"),
-      "--tasks",
-      tasks,
-      "--out",
-      join(folder, "out"),
+      ...["run", join(folder, "c.yaml"), "--tasks", tasks],
+      ...["--agent", "oracle", "--agent", "noop", "--out", out],
     ]);
-    expect(ended.code).toBe(0);
-    expect(ended.stdout).toContain(
-      "noop: benchmark gsm8k: mean_reward 0.000 (baselines: oracle 1.000, noop 0.000)",
-    );
-    expect(metricsOf(join(folder, "out"))).toMatchObject({
-      benchmark: "gsm8k",
-      metric: "mean_reward",
-      score: 0,
-    });
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    for (const [agent, score] of Object.entries({ oracle: 1, noop: 0 })) {
+      expect(metricsOf(join(out, agent))).toMatchObject({
+        ...{ benchmark: "gsm8k", metric: "mean_reward", score, mean_reward: score },
+        coverage: { expected: 1319, scored: 1319, failed: 0 },
+      });
+      expect(new Set(rolloutsOf(join(out, agent)).map(({ rollout_id: id }) => id)).size).toBe(1319);
+      expect(ended.stdout).toContain(
+        `${agent}: benchmark gsm8k: mean_reward ${score}.000 (baselines: oracle 1.000, noop 0.000)`,
+      );
+    }
   }, 240_000);
+});
+
+it("runs the example that a user's own environment begins with", async () => {
+  const out = join(folderWith({}), "guess");
+  const ended = await touchstone(["run", "examples/guess-the-number.yaml", "--out", out]);
+  expect(ended).toMatchObject({ code: 0, stderr: "" });
+  expect(metricsOf(out)).toMatchObject({ mean_reward: 1, coverage: { scored: 5 } });
 });
 
 it("field-case-091: what is printed is what the files say", async () => {
@@ -229,11 +218,28 @@ it("field-case-092: a fresh run in the same place begins with nothing of the ear
   expect(metricsOf(join(out, "earlier", "1"))["run_id"]).not.toBe(metricsOf(out)["run_id"]);
 });
 
-it("takes repeats and concurrency from the command line, and stores what it decided", async () => {
-  const { out, ended } = await runWorld([{ does: "score" }], "", ["--repeats", "3", "--concurrency", "2"]);
-  expect(ended.code).toBe(0);
-  expect(rolloutsOf(out)).toHaveLength(3);
-  expect(readFileSync(join(out, "config.yaml"), "utf8")).toMatch(
-    /repeats: 3\n[\s\S]*concurrency: 2\n|concurrency: 2\n[\s\S]*repeats: 3\n/,
-  );
+it("asks no model that no agent needs", async () => {
+  const servers = '  policy: { model: "http://127.0.0.1:1" }';
+  const config = worldConfig("  models: { agent: policy }", servers);
+  const folder = folderWith({ "c.yaml": config, "tasks.jsonl": tasksOf({ does: "score" }) });
+  const ended = await touchstone(["run", join(folder, "c.yaml"), "--out", join(folder, "out")]);
+  expect(ended).toMatchObject({ code: 0, stderr: "" });
+});
+
+it("takes tasks, agent, repeats and concurrency from the command line, and stores what it decided", async () => {
+  const out = join(folderWith({}), "changed");
+  const ended = await touchstone([
+    ...["run", "examples/gsm8k.yaml", "--out", out, "--tasks", "examples/gsm8k-sample.jsonl"],
+    ...["--agent", "noop", "--repeats", "3", "--concurrency", "2"],
+  ]);
+  expect(ended).toMatchObject({ code: 0, stderr: "" });
+  expect(metricsOf(out)).toMatchObject({ mean_reward: 0, coverage: { expected: 60, scored: 60 } });
+  expect(parse(readFileSync(join(out, "config.yaml"), "utf8"))).toMatchObject({
+    run: {
+      agents: { agent: "noop" },
+      tasks: { file: join(root, "examples/gsm8k-sample.jsonl"), row_schema: "gsm8k" },
+      repeats: 3,
+      concurrency: 2,
+    },
+  });
 });

@@ -1,13 +1,11 @@
 import { Command, InvalidArgumentError } from "commander";
-import { run } from "../rollouts/run.js";
-import type { RunReport } from "../rollouts/run-variant.js";
+import type { RunReport } from "../rollouts/run-report.js";
 import { loadConfig } from "../servers/composition/load-config.js";
 import { createLogger, type LogLevel } from "../servers/runtime/log.js";
 import { exitCodes } from "./exit-codes.js";
 import { onInterrupt } from "./interrupt.js";
 import { logOption } from "./log-option.js";
 import { progressBar } from "./progress-bar.js";
-import { reportTable } from "./report-table.js";
 
 interface RunFlags {
   readonly tasks?: string;
@@ -44,7 +42,10 @@ export function runCommand(): Command {
     .option("--repeats <n>", "episodes of each task", count)
     .option("--concurrency <n>", "episodes at once", count)
     .requiredOption("--out <dir>", "folder of the run's files")
-    .option("--resume", "go on with the run that the folder holds")
+    .option(
+      "--resume",
+      "go on with the run that the folder holds: whatever has neither a verdict nor a failure for good",
+    )
     .addOption(logOption())
     .addHelpText(
       "after",
@@ -57,6 +58,9 @@ export function runCommand(): Command {
       });
       const config = await loadConfig(file);
       const { tasks, agent: agents, repeats, concurrency, out, resume = false, log } = flags;
+      // What a run needs takes a while to load; help and refusals need not wait for it.
+      const { run } = await import("../rollouts/run.js");
+      const { reportTable } = await import("./report-table.js");
       let reports: RunReport[];
       {
         using bar = progressBar();
@@ -72,18 +76,15 @@ export function runCommand(): Command {
         });
       }
       if (reports.length > 0) process.stdout.write(`${reportTable(reports)}\n`);
-      process.exitCode = exitCodeOf(reports, interrupt.stop.aborted);
+      process.exitCode = exitCodeOf(reports, new Set(agents ?? [""]).size);
     });
 }
 
-function exitCodeOf(reports: readonly RunReport[], interrupted: boolean): number {
-  const whole = reports.every(
-    ({ metrics }) => metrics.coverage.unfinished + metrics.coverage.not_begun === 0,
-  );
-  // Asked to stop when all was done: then there was nothing to stop.
-  if (reports.some(({ stopped }) => stopped !== undefined) || (interrupted && !whole))
+function exitCodeOf(reports: readonly RunReport[], asked: number): number {
+  if (reports.length < asked || reports.some(({ stopped }) => stopped !== undefined))
     return exitCodes.stopped;
-  return whole && reports.every(({ metrics }) => metrics.coverage.failed === 0)
-    ? exitCodes.ok
-    : exitCodes.failed;
+  const whole = reports.every(
+    ({ metrics: { coverage } }) => coverage.failed + coverage.unfinished + coverage.not_begun === 0,
+  );
+  return whole ? exitCodes.ok : exitCodes.failed;
 }

@@ -29,7 +29,7 @@ servers:
   noop: { agent: noop }
   broken: { model: openai, options: { base_url: "http://127.0.0.1:1/v1", api_key: "\${WORLD_KEY}", model: m, context_tokens: 1000 } }
   solver: { agent: tool-loop }
-  episodes: { episode: single_agent_turn }
+  episodes: { episode: single_agent_turn, cleanup_timeout: 500ms }
 run:
   driver: episodes
   environment: world

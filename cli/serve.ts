@@ -1,8 +1,6 @@
 import { once } from "node:events";
 import { Command } from "commander";
 import { loadConfig } from "../servers/composition/load-config.js";
-import { loadServers } from "../servers/composition/load-servers.js";
-import { startServers } from "../servers/composition/start-servers.js";
 import { createLogger, type LogLevel } from "../servers/runtime/log.js";
 import { exitCodes } from "./exit-codes.js";
 import { onInterrupt } from "./interrupt.js";
@@ -21,6 +19,9 @@ export function serveCommand(): Command {
         abandoning: "leaving what is held",
       });
       const config = await loadConfig(file);
+      // What servers need takes a while to load; help and refusals need not wait for it.
+      const { loadServers } = await import("../servers/composition/load-servers.js");
+      const { startServers } = await import("../servers/composition/start-servers.js");
       const loaded = await loadServers(config, names.length === 0 ? undefined : names);
       const started = await startServers({ config, loaded, log: createLogger(log) });
       for (const { name, kind, address, running } of started.servers.values()) {

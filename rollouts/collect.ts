@@ -1,13 +1,14 @@
 import { setMaxListeners } from "node:events";
 import type { EpisodeClient } from "../clients/index.js";
 import type { RunRequest } from "../gen/index.js";
-import type { Clock, Timer } from "../servers/runtime/clock.js";
+import type { Clock } from "../servers/runtime/clock.js";
+import { abandonAfter } from "./abandon-after.js";
 import { Breaker } from "./breaker.js";
 import type { EpisodeQueue } from "./episode-queue.js";
 import { oneLine } from "./error-text.js";
 import type { Plan, PlannedEpisode } from "./plan.js";
-import { type AttemptResult, failureRecord, rolloutRecord } from "./rollout-record.js";
-import { type RolloutStore, scoredReward } from "./rollout-store.js";
+import { type AttemptResult, failureRecord, rolloutRecord, scoredReward } from "./rollout-record.js";
+import type { RolloutStore } from "./rollout-store.js";
 import { type EpisodeNext, runEpisode } from "./run-episode.js";
 import type { EpisodeState, IndexRow } from "./run-index.js";
 import type { RunSettings } from "./run-settings.js";
@@ -70,7 +71,12 @@ export async function collect(options: CollectOptions): Promise<string | undefin
   tell();
   const breaker = new Breaker(settings.breaker);
   const stop = AbortSignal.any([options.stop, breaker.signal, store.broken]);
-  using abandoning = abandonAfter(stop, options);
+  using abandoning = abandonAfter(stop, {
+    clock: options.clock,
+    drainMs: settings.drain_timeout,
+    atOnce: options.abandon,
+    broken: store.broken,
+  });
   const { signal: abandon } = abandoning;
   setMaxListeners(0, stop, abandon);
   const acknowledging = new Set<Promise<void>>();
@@ -123,6 +129,8 @@ export async function collect(options: CollectOptions): Promise<string | undefin
   await store.sync();
   if (store.broken.aborted) return `its files cannot be written: ${oneLine(store.broken.reason)}`;
   await Promise.all(acknowledging);
+  // Asked to stop when everything had ended: then it did not.
+  if (progress.done === progress.total) return undefined;
   if (options.stop.aborted) return "it was asked to";
   if (breaker.signal.aborted)
     return `${settings.breaker} episodes in a row used up their attempts on infrastructure`;
@@ -141,35 +149,4 @@ function progressOf(plan: Plan, rows: ReadonlyMap<string, IndexRow>) {
     progress.rewardSum += row.reward;
   }
   return progress;
-}
-
-/** A signal that aborts, with the reason that failures tell, when what still runs after a stop is to be given up. */
-function abandonAfter(
-  stop: AbortSignal,
-  { clock, settings, store, abandon }: CollectOptions,
-): Disposable & { readonly signal: AbortSignal } {
-  const controller = new AbortController();
-  const { drain_timeout: drainMs } = settings;
-  let timer: Timer | undefined;
-  const onStop = (): void => {
-    timer = clock.setTimer(drainMs, () =>
-      controller.abort(`the run was stopped, and the episode did not end within ${drainMs} ms`),
-    );
-  };
-  const atOnce = (): void => controller.abort("the run was stopped at once");
-  const onBroken = (): void => controller.abort("the run's files cannot be written");
-  abandon.addEventListener("abort", atOnce, { once: true });
-  store.broken.addEventListener("abort", onBroken, { once: true });
-  stop.addEventListener("abort", onStop, { once: true });
-  if (stop.aborted) onStop();
-  if (abandon.aborted) atOnce();
-  return {
-    signal: controller.signal,
-    [Symbol.dispose]() {
-      timer?.cancel();
-      abandon.removeEventListener("abort", atOnce);
-      store.broken.removeEventListener("abort", onBroken);
-      stop.removeEventListener("abort", onStop);
-    },
-  };
 }

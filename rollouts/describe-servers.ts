@@ -11,7 +11,7 @@ import {
 import type { EpisodeServiceDescribeResponse } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { StartedServer, StartedServers } from "../servers/composition/start-servers.js";
-import type { CastDescribed } from "../servers/episode/cast-described.js";
+import { type CastDescribed, needsModel } from "../servers/episode/cast-described.js";
 import type { Dial } from "../servers/runtime/dial.js";
 import type { RunSettings } from "./run-settings.js";
 
@@ -43,7 +43,10 @@ export function startedServer({ servers }: StartedServers, name: string): Starte
   return found;
 }
 
-/** Asks all servers of a run what they are, before its first episode. Throws ConfigError with each that cannot be asked. */
+/**
+ * Asks all servers of a run what they are, before its first episode; a model only where its agent needs one. Throws
+ * ConfigError with each that cannot be asked.
+ */
 export async function describeServers(
   run: RunSettings,
   started: StartedServers,
@@ -64,14 +67,16 @@ export async function describeServers(
     ask(run.environment, (channel, options) => environmentClient(channel, options).describe({})),
     Promise.all(
       Object.entries(run.agents).map(async ([agentId, name]) => {
-        const modelName = run.models[agentId];
-        const [agent, model] = await Promise.all([
-          ask(name, (channel, options) => agentSessionClient(channel, options).describe({})),
+        const agent = await ask(name, (channel, options) =>
+          agentSessionClient(channel, options).describe({}),
+        );
+        if (agent === undefined) return [];
+        const modelName = needsModel(agent) ? run.models[agentId] : undefined;
+        const model =
           modelName === undefined
             ? undefined
-            : ask(modelName, (channel, options) => modelClient(channel, options).describe({})),
-        ]);
-        return agent === undefined ? [] : [[agentId, { agent, model }] as const];
+            : await ask(modelName, (channel, options) => modelClient(channel, options).describe({}));
+        return [[agentId, { agent, model }] as const];
       }),
     ),
   ]);

@@ -72,6 +72,11 @@ export interface RolloutRecord extends AttemptRecord {
   readonly masked: string | null;
 }
 
+/** The reward of a verdict that counts, which is a valid measurement with a reward; else null. */
+export function scoredReward({ reward, masked }: Pick<RolloutRecord, "reward" | "masked">): number | null {
+  return masked === null ? reward : null;
+}
+
 /** A failed attempt as `failures.jsonl` holds it. */
 export interface FailureRecord extends AttemptRecord {
   /** The episode ended without a verdict; false: another attempt follows, now or when the run is resumed. */

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { Clock } from "../servers/runtime/clock.js";
 import type { Logger } from "../servers/runtime/log.js";
-import { readJsonl } from "./jsonl-reader.js";
+import { catchUp } from "./catch-up.js";
 import { JsonlWriter } from "./jsonl-writer.js";
-import type { FailureRecord, RolloutRecord } from "./rollout-record.js";
+import { type FailureRecord, type RolloutRecord, scoredReward } from "./rollout-record.js";
 import { makeFolder, runFiles } from "./run-folder.js";
 import { type EndedEpisode, type EpisodeState, type IndexRow, RunIndex } from "./run-index.js";
 
@@ -20,11 +20,6 @@ export interface RolloutStoreOptions {
   readonly log: Logger;
 }
 
-/** Whether a verdict's reward counts: it is there, and it is a valid measurement. */
-export function scoredReward({ reward, masked }: Pick<RolloutRecord, "reward" | "masked">): number | null {
-  return masked === null ? reward : null;
-}
-
 /**
  * The folder of a run while it runs. `rollouts.jsonl` is the truth: verdicts, each once. `failures.jsonl` holds each
  * failed attempt, `index.sqlite` where to go on. Records are made safe in groups; only then the index tells of them,
@@ -38,7 +33,8 @@ export class RolloutStore {
   readonly #clock: Clock;
   readonly #openedAt: number;
   readonly #elapsedBefore: number;
-  readonly #landed = new Set<string>();
+  /** Rollouts that have a verdict. */
+  readonly #landed: Set<string>;
   readonly #broken = new AbortController();
   #group: EndedEpisode[] = [];
   #groupSafe = newSignal();
@@ -62,7 +58,7 @@ export class RolloutStore {
       this.#elapsedBefore = Number(this.#index.get("elapsed_ms") ?? 0);
       this.#rollouts = open(runFiles.rollouts);
       this.#failures = open(runFiles.failures);
-      this.#catchUp();
+      this.#landed = catchUp(this.#index, { rollouts: this.#rollouts, failures: this.#failures });
     } catch (error) {
       for (const file of opened) file.close();
       this.#index.close();
@@ -186,57 +182,6 @@ export class RolloutStore {
       throw error;
     }
   }
-
-  /**
-   * Reads what the index does not know of: what was written after its last group before a crash, or everything where it
-   * was lost. The files are the truth.
-   */
-  #catchUp(): void {
-    const known = (fact: "rollouts_bytes" | "failures_bytes", file: JsonlWriter): number => {
-      const bytes = Number(this.#index.get(fact) ?? 0);
-      if (bytes <= file.size) return bytes;
-      throw new ConfigError([
-        `${file.path}: has ${file.size} bytes and the index knows of ${bytes}; bring the file back, or delete ${runFiles.index} and lose what is missing`,
-      ]);
-    };
-    for (const [rolloutId, { state }] of this.#index.rows()) {
-      if (state === "landed") this.#landed.add(rolloutId);
-    }
-    const ended = new Map<string, EndedEpisode>();
-    const attempts = new Map<string, number>();
-    const note = (
-      record: RolloutRecord | FailureRecord,
-      state: EpisodeState,
-      reward: number | null,
-    ): void => {
-      const { rollout_id: rolloutId, attempt } = record;
-      attempts.set(rolloutId, Math.max(attempts.get(rolloutId) ?? 0, attempt));
-      ended.set(rolloutId, { rolloutId, state, reward });
-    };
-    const failures = readJsonl<FailureRecord>(this.#failures.path, known("failures_bytes", this.#failures));
-    for (const { record } of failures) note(record, stateAfter(record), null);
-    const rollouts = readJsonl<RolloutRecord>(this.#rollouts.path, known("rollouts_bytes", this.#rollouts));
-    for (const { record } of rollouts) {
-      this.#landed.add(record.rollout_id);
-      note(record, "landed", scoredReward(record));
-    }
-    if (ended.size === 0) return;
-    this.#index.plan([...ended.keys()]);
-    for (const [rolloutId, attempt] of attempts) this.#index.begin(rolloutId, attempt);
-    const [first = ""] = ended.keys();
-    // A run's id is what its rollouts' ids begin with.
-    if (this.runId === undefined) this.#index.set({ run_id: first.slice(0, first.indexOf(".")) });
-    this.#index.end([...ended.values()], {
-      rollouts_bytes: `${this.#rollouts.size}`,
-      failures_bytes: `${this.#failures.size}`,
-    });
-  }
-}
-
-/** Where an episode stands after a failed attempt that is filed. */
-function stateAfter({ final, failure }: FailureRecord): EpisodeState {
-  if (!final) return "planned";
-  return (failure as { readonly retry?: string }).retry === "RETRY_NEW_ATTEMPT" ? "exhausted" : "failed";
 }
 
 function openFile(path: string, log: Logger): JsonlWriter {

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 import { episodeClient } from "../clients/index.js";
 import type { RunRequest } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
@@ -11,30 +10,14 @@ import type { Benchmark } from "./benchmark.js";
 import { collect } from "./collect.js";
 import { clientOptions, type RunDescribed, startedServer } from "./describe-servers.js";
 import { embeddedQueue } from "./episode-queue.js";
-import { oneLine } from "./error-text.js";
-import { computeMetrics, type Metrics } from "./metrics/metrics.js";
-import { summariseRun } from "./metrics/summaries.js";
-import { type Plan, planEpisodes, tasksDigest } from "./plan.js";
+import { type Plan, planEpisodes } from "./plan.js";
 import { resolvedConfig } from "./resolved-config.js";
 import { RolloutStore } from "./rollout-store.js";
 import { holdsRun, runFiles, setApart, writeWhole } from "./run-folder.js";
 import { checkIdentity, runIdentity } from "./run-identity.js";
 import type { RunOptions, Variant } from "./run-options.js";
-import type { RunSettings } from "./run-settings.js";
+import { finish, type RunReport } from "./run-report.js";
 import type { PlacedTask } from "./task-set.js";
-
-/** How a run ended. */
-export interface RunReport {
-  /** Its agents, for people. */
-  readonly name: string;
-  readonly folder: string;
-  readonly metrics: Metrics;
-  /** Why it stopped before its end; absent: it did not. */
-  readonly stopped: string | undefined;
-  /** Episodes that were begun and have no end: where their tasks stand. */
-  readonly unfinished: readonly string[];
-  readonly benchmark: Benchmark | undefined;
-}
 
 /** What a run needs beside what it was told. */
 export interface VariantContext extends RunOptions {
@@ -125,63 +108,4 @@ async function collectAll(
     abandon,
     onProgress: (progress) => onProgress(name, progress),
   });
-}
-
-/** Computes the numbers of a run from its files, and stores them. */
-function finish(
-  plan: Plan,
-  store: RolloutStore,
-  told: Omit<RunReport, "metrics" | "unfinished"> & {
-    readonly tasks: readonly PlacedTask[];
-    readonly settings: RunSettings;
-  },
-): RunReport {
-  const { folder, name, benchmark, tasks, stopped, settings } = told;
-  const rows = store.rows();
-  const begun = plan.episodes.filter(({ rolloutId }) => (rows.get(rolloutId)?.attempts ?? 0) > 0);
-  const unfinished = begun.filter(({ rolloutId }) =>
-    ["planned", "running"].includes(rows.get(rolloutId)?.state ?? "planned"),
-  );
-  const metrics = computeMetrics(summariseRun(folder), {
-    episodes: plan.episodes.length,
-    groups: plan.groups,
-    begun: begun.length,
-  });
-  const facts = {
-    run_id: plan.runId,
-    agents: settings.agents,
-    models: settings.models,
-    ...(benchmark === undefined
-      ? {}
-      : { benchmark: benchmark.name, score: scoreOf(benchmark, metrics), metric: benchmark.metric }),
-    tasks: tasks.length,
-    tasks_digest: tasksDigest(tasks),
-    started_at: store.startedAt,
-    elapsed_seconds: store.elapsedMs / 1000,
-    ...metrics,
-  };
-  let why = stopped;
-  try {
-    writeWhole(folder, runFiles.metrics, `${JSON.stringify(facts, null, 2)}\n`);
-  } catch (error) {
-    why ??= `${join(folder, runFiles.metrics)} cannot be written: ${oneLine(error)}`;
-  }
-  return {
-    name,
-    folder,
-    metrics,
-    stopped: why,
-    unfinished: unfinished.map(({ rolloutId, place }) => `${place} (${rolloutId})`),
-    benchmark,
-  };
-}
-
-/** The number that a benchmark calls its score; null where nothing was scored. */
-export function scoreOf({ metric }: Benchmark, metrics: Metrics): number | null {
-  switch (metric) {
-    case "mean_reward":
-      return metrics.mean_reward;
-    case "pass_at_1":
-      return metrics.pass_at_k["1"] ?? null;
-  }
 }

@@ -11,9 +11,10 @@ import { listTasks } from "./list-tasks.js";
 import { planEpisodes } from "./plan.js";
 import { checkFolder } from "./run-folder.js";
 import type { RunOptions, Variant } from "./run-options.js";
+import type { RunReport } from "./run-report.js";
 import { requestOf } from "./run-request.js";
 import { agentsWith, configuredRun, serversOf, settle } from "./run-settings.js";
-import { type RunReport, runVariant } from "./run-variant.js";
+import { runVariant } from "./run-variant.js";
 import { checkDistinct, checkTasks, forEnvironment, type PlacedTask, readTaskFiles } from "./task-set.js";
 import { type TaskSource, type TaskSources, taskSources } from "./task-source.js";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { readJsonl } from "../jsonl-reader.js";
-import type { FailureRecord, RolloutRecord } from "../rollout-record.js";
-import { scoredReward } from "../rollout-store.js";
+
+import { type FailureRecord, type RolloutRecord, scoredReward } from "../rollout-record.js";
 import { runFiles } from "../run-folder.js";
 import { type Spent, spentOf } from "./spent.js";
 

@@ -59,6 +59,8 @@ export function agentService<Options>(options: AgentServiceOptions<Options>): He
     },
   });
   const context = { ...options, sessions };
+  // Options of the server that do not fit its harness are told at start, not at the first call.
+  describeAgent(options);
   warmUp([OpenRequestSchema, ActivateRequestSchema]);
 
   const routed = route(runtime, AgentSessionService, {

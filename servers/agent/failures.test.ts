@@ -42,6 +42,8 @@ group("A model that fails is a failure whose cause is the model (AGT-ACT-010)", 
       ],
     });
     expect(events.map(({ event }) => event.case)).toEqual(["accepted", "modelCall", "failed"]);
+    // The call's own summary says how it failed (AGT-ACT-026).
+    expect(events[1]?.event.value).toMatchObject({ failure: { kind: FailureKind.MODEL_UNAVAILABLE } });
   });
 
   it("in trouble, without a word: never asked again, since it may have heard (ALL-REPEAT-020)", async () => {

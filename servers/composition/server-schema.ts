@@ -62,46 +62,62 @@ const holding = {
     .optional(),
 };
 
+const oneProcess =
+  "It is one process, since its sessions live in it: there is no key for workers; start more servers instead.";
 const whatItIs = "A name of ours, the path of a module, or the URL of anybody's running server.";
 
-const environment = z.strictObject({
-  environment: z.string().min(1).describe(`The environment. ${whatItIs}`),
-  sandbox: z.string().min(1).describe("Name of the sandbox server that it takes boxes from.").optional(),
-  ...everywhere,
-  ...holding,
-});
-const agent = z.strictObject({
-  agent: z.string().min(1).describe(`The agent. ${whatItIs}`),
-  ...everywhere,
-  ...holding,
-});
-const model = z.strictObject({
-  model: z.string().min(1).describe(`The model. ${whatItIs}`),
-  max_concurrent_calls: count.describe("Calls on their way at once; needs queue_timeout.").optional(),
-  ...everywhere,
-  ...holding,
-});
-const sandbox = z.strictObject({
-  sandbox: z.string().min(1).describe(`The sandbox. ${whatItIs}`),
-  ...everywhere,
-  ...holding,
-});
-const episode = z.strictObject({
-  episode: z
-    .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-    .describe(
-      "Its drivers, the default first: names of ours or paths of modules; or the URL of a running server.",
-    ),
-  max_concurrent_episodes: count.describe("Episodes at once; needs queue_timeout (EPI-E4-004).").optional(),
-  queue_timeout: queueTimeout,
-  episode_timeout: positiveDuration.describe("From Seed to the end of the last activation. 60m.").optional(),
-  seed_timeout: positiveDuration.describe("Each Seed. 5m.").optional(),
-  open_timeout: positiveDuration.describe("Each Open and OpenGateway. 2m.").optional(),
-  activation_timeout: positiveDuration.describe("Each activation. 30m.").optional(),
-  verification_timeout: positiveDuration.describe("Each verification. 10m.").optional(),
-  cleanup_timeout: positiveDuration.describe("Each clean-up. 30s.").optional(),
-  ...everywhere,
-});
+const environment = z
+  .strictObject({
+    environment: z.string().min(1).describe(`The environment. ${whatItIs}`),
+    sandbox: z.string().min(1).describe("Name of the sandbox server that it takes boxes from.").optional(),
+    ...everywhere,
+    ...holding,
+  })
+  .describe(`An environment server. ${oneProcess}`);
+const agent = z
+  .strictObject({
+    agent: z.string().min(1).describe(`The agent. ${whatItIs}`),
+    ...everywhere,
+    ...holding,
+  })
+  .describe(`An agent server. ${oneProcess}`);
+const model = z
+  .strictObject({
+    model: z.string().min(1).describe(`The model. ${whatItIs}`),
+    max_concurrent_calls: count.describe("Calls on their way at once; needs queue_timeout.").optional(),
+    ...everywhere,
+    ...holding,
+  })
+  .describe(`A model server. ${oneProcess}`);
+const sandbox = z
+  .strictObject({
+    sandbox: z.string().min(1).describe(`The sandbox. ${whatItIs}`),
+    ...everywhere,
+    ...holding,
+  })
+  .describe(`A sandbox server. ${oneProcess}`);
+const episode = z
+  .strictObject({
+    episode: z
+      .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+      .describe(
+        "Its drivers, the default first: names of ours or paths of modules; or the URL of a running server.",
+      ),
+    max_concurrent_episodes: count.describe("Episodes at once; needs queue_timeout (EPI-E4-004).").optional(),
+    queue_timeout: queueTimeout,
+    episode_timeout: positiveDuration
+      .describe("From Seed to the end of the last activation. 60m.")
+      .optional(),
+    seed_timeout: positiveDuration.describe("Each Seed. 5m.").optional(),
+    open_timeout: positiveDuration.describe("Each Open and OpenGateway. 2m.").optional(),
+    activation_timeout: positiveDuration.describe("Each activation. 30m.").optional(),
+    verification_timeout: positiveDuration.describe("Each verification. 10m.").optional(),
+    cleanup_timeout: positiveDuration.describe("Each clean-up. 30s.").optional(),
+    ...everywhere,
+  })
+  .describe(
+    `An episode server, which drives episodes and may bind every other server by its name. ${oneProcess}`,
+  );
 
 export type EnvironmentEntry = z.output<typeof environment>;
 export type AgentEntry = z.output<typeof agent>;

@@ -1,5 +1,5 @@
 import { CallError } from "../../clients/index.js";
-import { Boundary, type EpisodeId, FailureKind, Retry, type RunRequest, Stage } from "../../gen/index.js";
+import { Boundary, type EpisodeId, FailureKind, Retry, type RunRequest } from "../../gen/index.js";
 import type { Admission, Slot } from "../runtime/admission.js";
 import { OperationFailure } from "../runtime/failure.js";
 import { causeOf, failureOf } from "../runtime/peer-failure.js";
@@ -92,12 +92,10 @@ async function ask(
     const signal = AbortSignal.any([leave, late.signal]);
     return await describeCast(people, { headers: episodeHeaders(episodeId) }, signal);
   } catch (error) {
-    if (!(error instanceof CallError)) throw error;
+    if (!(error instanceof CallError)) return uncallable(error, runtime);
     if (late.signal.aborted) return silent(error);
     const told = failureOf(error, { boundary: boundaryOf(error), lost: FailureKind.UNAVAILABLE });
-    if (!(told instanceof OperationFailure)) throw error;
-    told.failure.stage = Stage.CHECK;
-    return told;
+    return told instanceof OperationFailure ? told : uncallable(error, runtime);
   } finally {
     timer.cancel();
   }
@@ -106,10 +104,19 @@ async function ask(
 function silent(error: CallError): OperationFailure {
   return new OperationFailure({
     kind: FailureKind.TIMEOUT,
-    stage: Stage.CHECK,
     retry: Retry.NEW_ATTEMPT,
     reason: `not all that take part said within ${describeMs} ms what they are`,
     causes: [causeOf(error, boundaryOf(error), FailureKind.TIMEOUT)],
+  });
+}
+
+/** An address that no call can be made to, or an error of our own: the log has it. */
+function uncallable(error: unknown, runtime: Runtime): OperationFailure {
+  runtime.log.error({ err: error }, "a bound server cannot be called");
+  return new OperationFailure({
+    kind: FailureKind.INTERNAL,
+    retry: Retry.NEVER,
+    reason: "a server that is bound cannot be called; the episode server's log has why",
   });
 }
 

@@ -1,4 +1,4 @@
-import type { ClientCallOptions, ModelClient } from "../../clients/index.js";
+import { type ClientCallOptions, instanceOf, type ModelClient } from "../../clients/index.js";
 import {
   Boundary,
   type CapturedCall,
@@ -9,8 +9,17 @@ import {
   Stage,
 } from "../../gen/index.js";
 import { fromMs } from "../runtime/duration.js";
+import type { OperationFailure } from "../runtime/failure.js";
 import type { AgentPart } from "./cast.js";
 import type { EpisodeRun } from "./episode-run.js";
+
+/** What a gateway is made of. */
+export interface AgentGatewayParts {
+  readonly episode: EpisodeRun;
+  readonly part: AgentPart;
+  /** Told where the gateway is gone. */
+  readonly onLost: (failure: OperationFailure) => void;
+}
 
 /** The gateway of one agent's session: its way to the model, and what that captured. */
 export class AgentGateway {
@@ -25,10 +34,12 @@ export class AgentGateway {
   readonly #id: string;
   /** For what follows OpenGateway; any instance may answer CloseGateway. */
   #client: ModelClient;
+  readonly #onLost: (failure: OperationFailure) => void;
   #opened = false;
 
-  constructor(episode: EpisodeRun, part: AgentPart, opening: ModelClient) {
+  constructor({ episode, part, onLost }: AgentGatewayParts, opening: ModelClient) {
     this.#episode = episode;
+    this.#onLost = onLost;
     this.#part = part;
     this.#agentId = part.binding.agentId;
     this.#id = episode.newId("g");
@@ -90,7 +101,7 @@ export class AgentGateway {
       {
         ...options,
         onInfo: (info) => {
-          instance = info.headers.get("touchstone-instance");
+          instance = instanceOf(info);
         },
       },
     );
@@ -107,6 +118,7 @@ export class AgentGateway {
       boundary: Boundary.MODEL,
       lease,
       renew: async (signal) => (await renewing.keepAlive({ gatewayId }, { signal })).lease,
+      onLost: this.#onLost,
     });
     return response.accesses;
   }

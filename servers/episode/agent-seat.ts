@@ -1,11 +1,10 @@
-import { create } from "@bufbuild/protobuf";
-import { type AgentSessionClient, type ClientCallOptions, rpcName } from "../../clients/index.js";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type AgentSessionClient, type ClientCallOptions, instanceOf } from "../../clients/index.js";
 import {
-  type ActivateResponse,
+  type ActivateRequestSchema,
   type ActivationCompleted,
   type AgentEnd,
   AgentEndSchema,
-  AgentSessionService,
   type AgentView,
   type Artifact,
   Boundary,
@@ -19,16 +18,16 @@ import {
   Stage,
   StopReason,
   type ToolList,
+  type Usage,
   UsageSchema,
 } from "../../gen/index.js";
 import { fromMs } from "../runtime/duration.js";
 import { OperationFailure, toFailure } from "../runtime/failure.js";
 import { tighterBudget } from "../runtime/tighter-budget.js";
 import { addUsage } from "../runtime/usage.js";
-import type { AgentGateway } from "./agent-gateway.js";
-import { answeredFailure } from "./answered-failure.js";
+import { AgentGateway } from "./agent-gateway.js";
 import type { AgentPart } from "./cast.js";
-import type { AgentDescribed } from "./cast-described.js";
+import { type AgentDescribed, needsModel } from "./cast-described.js";
 import type { TurnEnded } from "./define-driver.js";
 import type { EpisodeRun } from "./episode-run.js";
 import { HeardTurn } from "./heard-turn.js";
@@ -39,8 +38,6 @@ export interface AgentSeatParts {
   readonly episode: EpisodeRun;
   readonly part: AgentPart;
   readonly says: AgentDescribed;
-  /** Its way to a model; undefined: it needs none. */
-  readonly gateway: AgentGateway | undefined;
 }
 
 /** One agent's place in an episode: its session, its turns, what it says and hands in. */
@@ -48,6 +45,7 @@ export class AgentSeat {
   readonly items: Item[] = [];
   readonly artifacts: Artifact[] = [];
   readonly end: AgentEnd;
+  /** Its way to a model; undefined: it needs none. */
   readonly gateway: AgentGateway | undefined;
   /** The task's reference went out to it. */
   referenceGiven = false;
@@ -57,12 +55,19 @@ export class AgentSeat {
   #client: AgentSessionClient;
   /** For Close, which any instance may answer. */
   #closing: AgentSessionClient;
+  /** `end.usage` is the agent's own count of its whole session. */
+  #counted = false;
   #closed = false;
+  /** Aborts where its session or its gateway is gone: it cannot act any more. */
+  readonly #lost = new AbortController();
+  readonly #onLost = (failure: OperationFailure): void => this.#lost.abort(failure);
 
   constructor(parts: AgentSeatParts) {
-    const { episode, part, gateway } = parts;
+    const { episode, part, says } = parts;
     this.#parts = parts;
-    this.gateway = gateway;
+    const model = needsModel(says.agent) ? part.model?.client(episode.clientOptions) : undefined;
+    this.gateway =
+      model === undefined ? undefined : new AgentGateway({ episode, part, onLost: this.#onLost }, model);
     this.#sessionId = episode.newId("a");
     this.#client = part.agent.client(episode.clientOptions);
     this.#closing = this.#client;
@@ -98,15 +103,12 @@ export class AgentSeat {
     const { agent, binding } = part;
     const { session } = episode.environment;
     let instance: string | undefined;
-    const onInstance = (id: string): void => {
-      instance = id;
-    };
     this.#own();
     const reference = this.#reference();
     // What may have been delivered counts as given.
     this.referenceGiven = reference !== undefined;
     const budget = this.#budget();
-    const response = await agent.client({ ...episode.clientOptions, onInstance }).open(
+    const response = await this.#client.open(
       {
         sessionId,
         ...episode.context,
@@ -122,7 +124,12 @@ export class AgentSeat {
         ...(reference === undefined ? {} : { reference }),
         timeout: fromMs(timeouts.openMs),
       },
-      options,
+      {
+        ...options,
+        onInfo: (info) => {
+          instance = instanceOf(info);
+        },
+      },
     );
     const { endpoint, lease } = response;
     const client = agent.client(episode.following({ instance, endpoint }), endpoint);
@@ -138,6 +145,7 @@ export class AgentSeat {
       boundary: Boundary.AGENT,
       lease,
       renew: async (signal) => (await client.keepAlive({ sessionId }, { signal })).lease,
+      onLost: this.#onLost,
     });
   }
 
@@ -157,7 +165,10 @@ export class AgentSeat {
         episode.renewals.stop(sessionId);
         const closed = await this.#closing.close({ sessionId, episodeId }, options);
         // The agent's own count of the whole session, where it gives one.
-        if (closed.usage !== undefined && closed.activations > 0) this.end.usage = closed.usage;
+        if (closed.usage !== undefined && closed.activations > 0) {
+          this.end.usage = closed.usage;
+          this.#counted = true;
+        }
         return closed.receipt;
       },
     });
@@ -189,9 +200,15 @@ export class AgentSeat {
     const index = this.end.activations;
     this.end.activations += 1;
     this.#record(input);
-    const turn = new HeardTurn((item) => {
-      this.#record([item]);
-      if (episode.parts.request.includeItems) episode.tell({ case: "item", value: item });
+    // The phase's own signal, for what is asked of the agent beside its turn.
+    let callOptions: ClientCallOptions = {};
+    const turn = new HeardTurn({
+      finish,
+      onFinish: () => void this.#endTurn(index, callOptions),
+      onItem: (item) => {
+        this.#record([item]);
+        if (episode.parts.request.includeItems) episode.tell({ case: "item", value: item });
+      },
     });
     try {
       const completed = await episode.phases.run(
@@ -204,7 +221,10 @@ export class AgentSeat {
           index,
           inEpisodeClock: true,
         },
-        (options) => this.#activate({ index, input: [...input], tools, turn }, options),
+        (options) => {
+          callOptions = options;
+          return this.#follow(turn, this.#activation(index, input, tools), options);
+        },
       );
       this.artifacts.push(...completed.artifacts);
       this.end.stopReason = completed.stopReason;
@@ -213,7 +233,40 @@ export class AgentSeat {
       return { stopReason: this.#failed(error), output: turn.output };
     } finally {
       this.items.push(...turn.output);
+      this.#addUsage(turn.usage);
     }
+  }
+
+  /** Follows a turn until it ends, or the agent is lost: then that is its failure. */
+  async #follow(
+    turn: HeardTurn,
+    request: MessageInitShape<typeof ActivateRequestSchema>,
+    options: ClientCallOptions,
+  ): Promise<ActivationCompleted> {
+    const lost = this.#lost.signal;
+    const signal = options.signal === undefined ? lost : AbortSignal.any([options.signal, lost]);
+    try {
+      lost.throwIfAborted();
+      return await turn.follow(this.#client.activate(request, { ...options, signal }));
+    } catch (error) {
+      throw lost.aborted ? lost.reason : error;
+    }
+  }
+
+  #activation(
+    activationIndex: number,
+    input: readonly Item[],
+    tools: ToolList | undefined,
+  ): MessageInitShape<typeof ActivateRequestSchema> {
+    const budget = this.#budget();
+    return {
+      sessionId: this.#sessionId,
+      activationIndex,
+      input: [...input],
+      ...(budget === undefined ? {} : { budget }),
+      ...(tools === undefined ? {} : { tools }),
+      timeout: fromMs(this.#parts.episode.parts.timeouts.activationMs),
+    };
   }
 
   #record(items: readonly Item[]): void {
@@ -221,70 +274,9 @@ export class AgentSeat {
     for (const item of items) trajectory.add(this.agentId, { case: "item", value: item });
   }
 
-  /** Follows a turn to its end. Throws the failure that the agent told. */
-  async #activate(
-    asked: { index: number; input: Item[]; tools: ToolList | undefined; turn: HeardTurn },
-    options: ClientCallOptions,
-  ): Promise<ActivationCompleted> {
-    const { episode } = this.#parts;
-    const { finish, timeouts } = episode.parts;
-    const { index, input, tools, turn } = asked;
-    const budget = this.#budget();
-    const events = this.#client.activate(
-      {
-        sessionId: this.#sessionId,
-        activationIndex: index,
-        input,
-        ...(budget === undefined ? {} : { budget }),
-        ...(tools === undefined ? {} : { tools }),
-        timeout: fromMs(timeouts.activationMs),
-      },
-      options,
-    );
-    let begun = false;
-    const onFinish = (): void => {
-      if (begun) void this.#endTurn(index, options);
-    };
-    finish.addEventListener("abort", onFinish, { once: true });
-    try {
-      for await (const event of events) {
-        if (!begun && event.sequence > 0n) {
-          begun = true;
-          if (finish.aborted) onFinish();
-        }
-        const completed = this.#hear(event, turn);
-        if (completed !== undefined) return completed;
-      }
-      throw new Error("a followed activation ended without a terminal event");
-    } finally {
-      finish.removeEventListener("abort", onFinish);
-    }
-  }
-
-  #hear({ event }: ActivateResponse, turn: HeardTurn): ActivationCompleted | undefined {
-    switch (event.case) {
-      case "item":
-        turn.hear(event.value);
-        return undefined;
-      case "gap":
-        turn.gap();
-        return undefined;
-      case "completed":
-        turn.complete(event.value);
-        this.#used(event.value.usage);
-        return event.value;
-      case "failed": {
-        this.#used(event.value.usage);
-        const rpc = rpcName(AgentSessionService.method.activate);
-        throw answeredFailure(event.value.failure, { boundary: Boundary.AGENT, rpc });
-      }
-      default:
-        return undefined;
-    }
-  }
-
-  #used(usage: ActivationCompleted["usage"]): void {
-    if (usage !== undefined && this.end.usage !== undefined) addUsage(this.end.usage, usage);
+  /** Counts what a turn used, unless the agent's own count of all has come before. */
+  #addUsage(used: Usage | undefined): void {
+    if (used !== undefined && this.end.usage !== undefined && !this.#counted) addUsage(this.end.usage, used);
   }
 
   /** What an activation's error means: the end of its turn, or a failure that the run's policy lets be verified. */
@@ -292,7 +284,7 @@ export class AgentSeat {
     const { phases, parts } = this.#parts.episode;
     const { finish, request } = parts;
     // E5, E6: the episode's own end is not the agent's failure, whatever the policy says.
-    if (phases.ended) throw error;
+    if (phases.ended || !(error instanceof OperationFailure)) throw error;
     const failure = toFailure(error, { stage: Stage.ACTIVATE, agentId: this.agentId });
     if (finish.aborted && failure.kind === FailureKind.CANCELLED) {
       this.end.stopReason = StopReason.INTERRUPTED;
@@ -328,6 +320,7 @@ export class AgentSeat {
     episode.phases.begin(Stage.CLOSE_AGENT, this.agentId);
     await episode.stack.release(this.#sessionId);
     await this.gateway?.close();
+    episode.phases.signal.throwIfAborted();
     if (this.gateway?.callCount === 0 && this.end.failure === undefined) throw this.#noModelCalls();
   }
 

@@ -10,9 +10,7 @@ import {
   Stage,
 } from "../../gen/index.js";
 import { OperationFailure } from "../runtime/failure.js";
-import { AgentGateway } from "./agent-gateway.js";
 import { AgentSeat } from "./agent-seat.js";
-import { needsModel } from "./cast-described.js";
 import type { OpenAgent } from "./define-driver.js";
 import type { EpisodeRun } from "./episode-run.js";
 
@@ -48,10 +46,7 @@ export class AgentTurns {
     const part = cast.agents.get(view.agentId);
     const says = described.agents.get(view.agentId);
     if (part === undefined || says === undefined) throw nobodyBound(view.agentId);
-    const model = needsModel(says.agent) ? part.model : undefined;
-    const gateway =
-      model === undefined ? undefined : new AgentGateway(episode, part, model.client(episode.clientOptions));
-    const seat = new AgentSeat({ episode, part, says, gateway });
+    const seat = new AgentSeat({ episode, part, says });
     this.seats.push(seat);
     await seat.open(view);
     return {

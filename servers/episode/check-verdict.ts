@@ -1,12 +1,5 @@
-import {
-  FailureKind,
-  Retry,
-  type RewardDeclaration,
-  Stage,
-  type Verdict,
-  type VerifyResult,
-} from "../../gen/index.js";
-import { cutText, OperationFailure } from "../runtime/failure.js";
+import type { RewardDeclaration, Verdict } from "../../gen/index.js";
+import { cutText } from "../runtime/failure.js";
 import { checkedReward, type RewardRange } from "../runtime/reward.js";
 
 /** Throws INVALID_REWARD where a number of the verdict is none that may be averaged (EPI-OUT-010, field-case-029). */
@@ -25,19 +18,4 @@ export function checkVerdict(verdict: Verdict, declared: RewardDeclaration | und
   for (const [name, value] of Object.entries(components)) {
     checkedReward(value, everything, `component ${cutText(name, 128)}`);
   }
-}
-
-/** The failure of a verification that ended with neither a verdict nor a failure that is known here (ALL-FAIL-006). */
-export function noOutcome(): OperationFailure {
-  return new OperationFailure({
-    kind: FailureKind.PROTOCOL_VIOLATION,
-    stage: Stage.VERIFY,
-    retry: Retry.NEVER,
-    reason: "the environment ended Verify with neither a verdict nor a failure",
-  });
-}
-
-/** Whether the same verification under the next index may do. */
-export function mayVerifyAgain({ outcome }: VerifyResult): boolean {
-  return outcome.case === "failure" && outcome.value.retry === Retry.NEXT_INDEX;
 }

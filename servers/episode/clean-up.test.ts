@@ -1,7 +1,16 @@
 import { Code } from "@connectrpc/connect";
 import { expect, describe as group, it } from "vitest";
-import { Boundary, Delivery, FailureKind, ResourceKind, Retry, Stage, StopMode } from "../../gen/index.js";
-import { bareStatus, hang } from "../../test/scripted-peer.js";
+import {
+  Boundary,
+  Delivery,
+  EnvironmentService,
+  FailureKind,
+  ResourceKind,
+  Retry,
+  Stage,
+  StopMode,
+} from "../../gen/index.js";
+import { bareStatus, hang, ScriptedPeer } from "../../test/scripted-peer.js";
 import { Refusal } from "../runtime/refusal.js";
 import { startRelay } from "./fixtures/relay.js";
 import { answered, environmentScript, hangingTurn, receipt, turn } from "./fixtures/scripted-cast.js";
@@ -322,19 +331,22 @@ group("An earlier attempt's resources (EPI-E6-012)", () => {
     await using episodes = await ServedEpisodes.start();
     const episodeId = { rolloutId: "r1", attempt: 0 };
     const intent = (kind: ResourceKind, binding: string, id: string) => ({ kind, binding, id, episodeId });
+    await using elsewhere = await ScriptedPeer.start(EnvironmentService, environmentScript(), {
+      name: "elsewhere",
+      seen: episodes.environment.seen,
+    });
     const { outcome, events } = await episodes.run({
       ...attempt(1),
       unreleased: [
-        {
-          ...intent(ResourceKind.ENVIRONMENT_SESSION, "world", "e0"),
-          endpoint: { url: episodes.environment.url },
-        },
+        { ...intent(ResourceKind.ENVIRONMENT_SESSION, "world", "e0"), endpoint: { url: elsewhere.url } },
         intent(ResourceKind.GATEWAY, "toy", "g0"),
         intent(ResourceKind.AGENT_SESSION, "loop", "a0"),
       ],
     });
-    expect(episodes.order.slice(3, 7)).toEqual([...inReverse, "environment.seed"]);
-    expect(episodes.environment.requests("close")[0]).toMatchObject({ sessionId: "e0", episodeId });
+    expect(episodes.order.slice(3, 7)).toEqual([
+      ...["agent.close", "model.closeGateway", "elsewhere.close", "environment.seed"],
+    ]);
+    expect(elsewhere.requests("close")).toMatchObject([{ sessionId: "e0", episodeId }]);
     expect(outcome?.cleanUps.slice(0, 3).map(({ resource }) => resource?.id)).toEqual(["a0", "g0", "e0"]);
     expect(told(events).slice(0, 4)).toEqual(["accepted", "released loop", "released toy", "released world"]);
   });

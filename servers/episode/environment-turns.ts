@@ -1,32 +1,22 @@
-import { create } from "@bufbuild/protobuf";
-import { type ClientCallOptions, type EnvironmentClient, rpcName } from "../../clients/index.js";
+import { type ClientCallOptions, type EnvironmentClient, instanceOf } from "../../clients/index.js";
 import {
-  type Artifact,
   Boundary,
-  EnvironmentService,
   type EnvironmentServiceCloseResponse,
   FailureKind,
   Feature,
-  MaskSchema,
-  OnAgentFailure,
   type Reference,
   ResourceKind,
   Retry,
   type SeedResponse,
   type SessionDescriptor,
   Stage,
-  type Submission,
-  SubmissionSchema,
   type Verdict,
-  type VerifyResult,
 } from "../../gen/index.js";
-import { fromMs, toMs } from "../runtime/duration.js";
-import { cutText, OperationFailure } from "../runtime/failure.js";
-import { answeredFailure } from "./answered-failure.js";
-import { checkVerdict, mayVerifyAgain, noOutcome } from "./check-verdict.js";
+import { fromMs } from "../runtime/duration.js";
+import { OperationFailure } from "../runtime/failure.js";
 import type { EpisodeRun } from "./episode-run.js";
-import { pause } from "./pause.js";
 import { StepWatch } from "./step-watch.js";
+import { Verification } from "./verification.js";
 import { weakerSession } from "./weaker-echoes.js";
 
 /** The environment's side of an episode: its session, what is handed in, what is measured. */
@@ -34,8 +24,8 @@ export class EnvironmentTurns {
   session: SessionDescriptor | undefined;
   /** The task's solution, where the run asked for it. */
   reference: Reference | undefined;
-  submission: Submission | undefined;
-  collected: Artifact[] = [];
+  /** The final verification, once it was begun. */
+  verification: Verification | undefined;
   receipt: EnvironmentServiceCloseResponse | undefined;
   readonly #episode: EpisodeRun;
   readonly #sessionId: string;
@@ -75,10 +65,7 @@ export class EnvironmentTurns {
     const { request, cast, described, timeouts } = episode.parts;
     const { environment } = cast;
     let instance: string | undefined;
-    const onInstance = (id: string): void => {
-      instance = id;
-    };
-    const opening = environment.client({ ...episode.clientOptions, onInstance });
+    const opening = environment.client(episode.clientOptions);
     // E1: registered and told before the call that makes it.
     this.#own(opening);
     const needs = [...described.agents].flatMap(
@@ -100,7 +87,12 @@ export class EnvironmentTurns {
         sandboxProvider: request.sandbox,
         timeout: fromMs(timeouts.seedMs),
       },
-      options,
+      {
+        ...options,
+        onInfo: (info) => {
+          instance = instanceOf(info);
+        },
+      },
     );
     const session = seeded(response);
     this.session = session;
@@ -118,6 +110,7 @@ export class EnvironmentTurns {
       boundary: Boundary.ENVIRONMENT,
       lease,
       renew: async (signal) => (await client.keepAlive({ sessionId }, { signal })).lease,
+      onLost: (failure) => episode.phases.end(failure),
     });
     const task = request.source.case === "task" ? request.source.value : undefined;
     episode.unenforced.push(
@@ -165,91 +158,16 @@ export class EnvironmentTurns {
     });
   }
 
-  /** Verifies; a failure that the next index may cure is repeated within the run's bound (EPI-E6-013, EPI-AGF-003). */
+  /** Verifies all that the agents have said and done (EPI-RUN-016). */
   async verify(): Promise<Verdict> {
-    const episode = this.#episode;
-    const attempts = episode.parts.request.verifyAttempts ?? 1;
-    this.submission = create(SubmissionSchema, { agents: episode.agents.submissions });
-    for (let index = 0; ; index += 1) {
-      const result = await episode.phases.run(
-        {
-          stage: Stage.VERIFY,
-          timing: "verify",
-          boundary: Boundary.ENVIRONMENT,
-          bound: "verificationMs",
-          index,
-          // EPI-E5-005: episode_timeout never cuts Verify.
-          inEpisodeClock: false,
-          refused: FailureKind.VERIFIER_FAILED,
-        },
-        (options) => this.#verifyOnce(index, { options, again: index + 1 < attempts }),
-      );
-      if (result.outcome.case === "verdict") return this.#accept(result.outcome.value);
-      await this.#waitForNext(result);
-    }
-  }
-
-  /** One verification. Throws its failure, unless it may be made again. */
-  async #verifyOnce(
-    index: number,
-    { options, again }: { options: ClientCallOptions; again: boolean },
-  ): Promise<VerifyResult> {
-    const { session, submission } = this;
+    const { session } = this;
     if (this.#client === undefined || session === undefined) throw new Error("Verify before Seed");
-    const target = {
-      $typeName: "touchstone.v1.SessionVerification",
+    this.verification = new Verification(this.#episode, {
+      client: this.#client,
       sessionId: this.#sessionId,
-      verificationIndex: index,
-      final: true,
-      verifierState: session.verifierState,
-    } as const;
-    const result = await this.#client.verify(
-      {
-        target: { case: "session", value: target },
-        // A repeat under the next index verifies again what was handed in first.
-        ...(index === 0 && submission !== undefined ? { submission } : {}),
-        timeout: fromMs(this.#episode.parts.timeouts.verificationMs),
-      },
-      options,
-    );
-    this.collected = result.collected;
-    switch (result.outcome.case) {
-      case "verdict":
-        return result;
-      case "failure": {
-        if (again && mayVerifyAgain(result)) return result;
-        const rpc = rpcName(EnvironmentService.method.verify);
-        throw answeredFailure(result.outcome.value, { boundary: Boundary.ENVIRONMENT, rpc });
-      }
-      case undefined:
-        throw noOutcome();
-    }
-  }
-
-  /** Waits as a failed verification advises, unless that is longer than one may take (EPI-E6-008). */
-  async #waitForNext({ outcome }: VerifyResult): Promise<void> {
-    if (outcome.case !== "failure" || outcome.value.retryAfter === undefined) return;
-    const { phases, parts } = this.#episode;
-    const ms = toMs(outcome.value.retryAfter);
-    if (ms > parts.timeouts.verificationMs) {
-      const rpc = rpcName(EnvironmentService.method.verify);
-      throw answeredFailure(outcome.value, { boundary: Boundary.ENVIRONMENT, rpc });
-    }
-    await pause(parts.clock, ms, phases.signal);
-  }
-
-  /** The verdict as the environment gave it (EPI-RUN-005), masked where the run wants that of a failed agent. */
-  #accept(verdict: Verdict): Verdict {
-    checkVerdict(verdict, this.session?.declarations?.reward);
-    const failed = this.#episode.agents.ends.find(({ failure }) => failure !== undefined);
-    if (failed !== undefined && this.#episode.parts.request.onAgentFailure === OnAgentFailure.VERIFY_MASKED) {
-      // EPI-AGF-002
-      verdict.masked ??= create(MaskSchema, {
-        reason: "agent_failure",
-        explanation: cutText(`agent ${failed.agentId} failed: ${failed.failure?.reason ?? ""}`, 2000),
-      });
-    }
-    return verdict;
+      session,
+    });
+    return await this.verification.run();
   }
 }
 

@@ -71,7 +71,7 @@ export class EpisodeRun {
       onIntent: (intent) => tell({ case: "resourceIntent", value: intent }),
       onReleased: (intent) => tell(released(intent)),
     });
-    this.renewals = new Renewals(clock, (failure) => this.phases.end(failure));
+    this.renewals = new Renewals(clock);
     this.agents = new AgentTurns(this);
     this.environment = new EnvironmentTurns(this);
   }

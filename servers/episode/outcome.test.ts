@@ -202,6 +202,7 @@ group("Whether the tokens may be trained on (EPI-TRN-001, EPI-TRN-002, EPI-TRN-0
   it("a capture that hangs holds up neither the gateway's Close nor the verdict", async () => {
     await using episodes = await ServedEpisodes.start({ timeouts: { cleanUpMs: 2000 } });
     episodes.model.script.readCapture = async function* (_request, call) {
+      yield { sequence: 1n, call: captured };
       await hang(call);
     };
     const running = episodes.run();

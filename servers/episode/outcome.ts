@@ -41,7 +41,7 @@ export function outcomeOf(parts: OutcomeParts): EpisodeOutcome {
   const task = taskOf(request, run);
   const seats = run?.agents.seats ?? [];
   const reasons = untrainable(seats);
-  const { session, submission, collected, receipt } = run?.environment ?? {};
+  const { session, verification, receipt } = run?.environment ?? {};
   return create(EpisodeOutcomeSchema, {
     answerId,
     ...(request.context === undefined ? {} : { context: request.context }),
@@ -51,8 +51,8 @@ export function outcomeOf(parts: OutcomeParts): EpisodeOutcome {
         ? { case: "verdict", value: score.verdict }
         : { case: "failure", value: score.failure },
     agentEnds: seats.map(({ end }) => end),
-    ...(submission === undefined ? {} : { submission }),
-    collected: collected ?? [],
+    ...(verification === undefined ? {} : { submission: verification.submission }),
+    collected: verification?.collected ?? [],
     verifierState: session?.verifierState ?? new Uint8Array(),
     steps: receipt?.steps ?? 0,
     trajectory: trajectory.ref,

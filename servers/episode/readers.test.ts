@@ -254,6 +254,40 @@ group("Stop", () => {
     expect(episodes.environment.requests("verify")[0]?.submission?.agents[0]?.items).toMatchObject([item]);
   });
 
+  it("FINISH waits for a turn that is not accepted yet, then interrupts it", async () => {
+    await using episodes = await ServedEpisodes.start();
+    const order: string[] = [];
+    let accept: () => void = () => {};
+    const accepted = new Promise<void>((resolve) => {
+      accept = resolve;
+    });
+    let end: () => void = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    episodes.agent.script.activate = async function* () {
+      await accepted;
+      order.push("accepted");
+      yield* turn();
+      await ended;
+      const value = { stopReason: StopReason.INTERRUPTED };
+      for await (const event of turn({ case: "completed", value })) if (event.sequence > 1n) yield event;
+    };
+    episodes.agent.script.interrupt = async () => {
+      order.push("interrupt");
+      end();
+      return { alreadyEnded: false };
+    };
+    const ran = episodes.run();
+    await episodes.agent.arrived("activate");
+    await episodes.stop(StopMode.FINISH);
+    for (let i = 0; i < 20; i += 1) await episodes.settle();
+    expect(order).toEqual([]);
+    accept();
+    expect((await ran).verdict).toBeDefined();
+    expect(order).toEqual(["accepted", "interrupt"]);
+  });
+
   it("FINISH closes an agent that cannot be interrupted, and verifies what was heard", async () => {
     await using episodes = await ServedEpisodes.start();
     episodes.agent.script.describe = async () => described({ service: { features: [] } });

@@ -103,7 +103,10 @@ group("What the driver opened is renewed at a third of its lease (E9)", () => {
     const running = episodes.run();
     await episodes.agent.arrived("activate");
     await episodes.pass(99);
+    for (let i = 0; i < 20; i += 1) await episodes.settle();
     expect(episodes.environment.count("keepAlive")).toBe(0);
+    await episodes.pass(1);
+    await episodes.environment.arrived("keepAlive");
     await episodes.stop();
     await running;
   });

@@ -11,6 +11,8 @@ export interface Renewed {
   /** The lease as its server echoed it (EPI-E9-003). */
   readonly lease: Lease | undefined;
   readonly renew: (signal: AbortSignal) => Promise<Lease | undefined>;
+  /** Told once where it is gone: what was opened is lost. */
+  readonly onLost: (failure: OperationFailure) => void;
 }
 
 /** Shortest time between renewals in milliseconds, whatever lease a server echoes. */
@@ -23,10 +25,7 @@ const shortestMs = 100;
 export class Renewals {
   readonly #running = new Map<string, AbortController>();
 
-  constructor(
-    private readonly clock: Clock,
-    private readonly onLost: (failure: OperationFailure) => void,
-  ) {}
+  constructor(private readonly clock: Clock) {}
 
   /** Keeps a lease alive until `stop`. */
   start(renewed: Renewed): void {
@@ -82,7 +81,7 @@ export class Renewals {
     const failure = failureOf(error, { boundary: renewed.boundary, lost: FailureKind.UNAVAILABLE });
     if (failure instanceof OperationFailure && failure.failure.kind === FailureKind.SESSION_LOST) {
       this.stop(renewed.id);
-      this.onLost(failure);
+      renewed.onLost(failure);
       return;
     }
     this.#again(renewed, leaseMs, stopped);

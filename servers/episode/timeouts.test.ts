@@ -6,6 +6,7 @@ import {
   OnAgentFailure,
   Retry,
   Stage,
+  StopMode,
   StopReason,
 } from "../../gen/index.js";
 import { hang } from "../../test/scripted-peer.js";
@@ -126,6 +127,29 @@ group("Each phase has its own bound (EPI-E5-003, field-case-055)", () => {
     });
   }
 
+  it("a passed bound and a cancel are told apart in the outcome (field-case-003)", async () => {
+    await using episodes = await ServedEpisodes.start({ timeouts: { activationMs: 500 } });
+    episodes.agent.script.activate = (_request, call) => hangingTurn(call);
+    const late = episodes.run();
+    await episodes.agent.arrived("activate");
+    await episodes.pass(500 + answerGraceMs);
+    expect((await late).failure?.kind).toBe(FailureKind.TIMEOUT);
+    const context = { episodeId: { rolloutId: "r2" } };
+    const stopped = episodes.run({ context });
+    await episodes.agent.arrived("activate", 2);
+    await episodes.client.unary(method.stop, { ...context, mode: StopMode.ABANDON });
+    expect((await stopped).failure?.kind).toBe(FailureKind.CANCELLED);
+  });
+
+  it("a bound that is none is refused by name", async () => {
+    await using episodes = await ServedEpisodes.start();
+    const { error } = await episodes.run({ timeouts: { seed: { seconds: -1n, nanos: 0 } } });
+    expect(error).toMatchObject({ reason: "INVALID_FIELD", fields: ["timeouts.seed"] });
+    expect((await episodes.run({ timeouts: { activation: seconds(0) } })).error?.fields).toEqual([
+      "timeouts.activation",
+    ]);
+  });
+
   it("a peer that keeps to its timeout is heard, and the failure names the knob", async () => {
     await using episodes = await ServedEpisodes.start({ timeouts: { seedMs: 3000 } });
     episodes.environment.script.seed = async () => {
@@ -203,15 +227,28 @@ group("The episode's clock (E5)", () => {
       const running = episodes.run({ onAgentFailure });
       await episodes.agent.arrived("activate");
       await episodes.pass(5000);
-      const { failure } = await running;
+      const { failure, outcome } = await running;
       expect(failure).toMatchObject({
         kind: FailureKind.TIMEOUT,
         stage: Stage.ACTIVATE,
         retry: Retry.NEW_ATTEMPT,
         reason: "episode_timeout of 5000 ms has passed",
       });
+      // It is the episode's failure, not the agent's.
+      expect(outcome?.agentEnds[0]?.failure).toBeUndefined();
       expect(episodes.environment.count("verify")).toBe(0);
     }
+  });
+
+  it("passed in Seed it is the same", async () => {
+    await using episodes = await ServedEpisodes.start({ timeouts: { episodeMs: 5000 } });
+    episodes.environment.script.seed = (_request, call) => hang(call);
+    const running = episodes.run();
+    await episodes.environment.arrived("seed");
+    await episodes.pass(5000);
+    const { failure, outcome } = await running;
+    expect(failure).toMatchObject({ kind: FailureKind.TIMEOUT, stage: Stage.ACTIVATE });
+    expect(outcome?.cleanUps).toMatchObject([{ released: true }]);
   });
 
   it("counts from Seed, over all phases to the last activation (EPI-E5-006)", async () => {

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { type EpisodeTimeouts, EpisodeTimeoutsSchema } from "../../gen/index.js";
 import { fromMs, toMs } from "../runtime/duration.js";
+import { invalidField } from "../runtime/refusal.js";
 
 /** Bounds of an episode's phases, in milliseconds; each set (EPI-E5-004). */
 export interface PhaseTimeouts {
@@ -38,18 +39,23 @@ export const defaultPhaseTimeouts: PhaseTimeouts = {
   cleanUpMs: 30_000,
 };
 
-/** The bounds of one episode: Run's, else the server's. */
+/** The bounds of one episode: Run's, else the server's. Throws INVALID_FIELD for one that is no bound. */
 export function timeoutsOf(asked: EpisodeTimeouts | undefined, own: PhaseTimeouts): PhaseTimeouts {
-  const pick = (duration: Duration | undefined, ms: number): number =>
-    duration === undefined ? ms : toMs(duration);
+  const pick = (name: string, duration: Duration | undefined, ms: number): number => {
+    if (duration === undefined) return ms;
+    const picked = toMs(duration);
+    // No wait at all for a place is a bound as well.
+    if (picked > 0 || (picked === 0 && name === "queue")) return picked;
+    throw invalidField(`timeouts.${name}`, `expected a duration above 0, found ${picked} ms`);
+  };
   return {
-    queueMs: pick(asked?.queue, own.queueMs),
-    episodeMs: pick(asked?.episode, own.episodeMs),
-    seedMs: pick(asked?.seed, own.seedMs),
-    openMs: pick(asked?.open, own.openMs),
-    activationMs: pick(asked?.activation, own.activationMs),
-    verificationMs: pick(asked?.verification, own.verificationMs),
-    cleanUpMs: pick(asked?.cleanUp, own.cleanUpMs),
+    queueMs: pick("queue", asked?.queue, own.queueMs),
+    episodeMs: pick("episode", asked?.episode, own.episodeMs),
+    seedMs: pick("seed", asked?.seed, own.seedMs),
+    openMs: pick("open", asked?.open, own.openMs),
+    activationMs: pick("activation", asked?.activation, own.activationMs),
+    verificationMs: pick("verification", asked?.verification, own.verificationMs),
+    cleanUpMs: pick("clean_up", asked?.cleanUp, own.cleanUpMs),
   };
 }
 

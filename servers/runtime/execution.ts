@@ -2,11 +2,16 @@ import type { Clock } from "./clock.js";
 import {
   type FailureContext,
   OperationFailedError,
-  type OperationFailure,
+  OperationFailure,
   timeoutFailure,
   toFailure,
 } from "./failure.js";
 import { LazyAbort, type Outcome } from "./operation.js";
+
+/** A failure that the work itself told is none, unless something unforeseen is behind it. */
+function isUnexpected(error: unknown): boolean {
+  return !(error instanceof OperationFailure) || error.cause !== undefined;
+}
 
 /** What an execution needs to know. */
 export interface ExecutionOptions<A> {
@@ -63,7 +68,7 @@ export class Execution<A> {
       },
       (error: unknown) => {
         timer.cancel();
-        if (!this.#abort.aborted) options.onError(error);
+        if (!this.#abort.aborted && isUnexpected(error)) options.onError(error);
         end(failed(error));
       },
     );

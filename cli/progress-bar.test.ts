@@ -1,0 +1,40 @@
+import { PassThrough } from "node:stream";
+import { expect, it } from "vitest";
+import { progressBar } from "./progress-bar.js";
+
+const progress = { done: 3, total: 10, scored: 2, failed: 1, rewardSum: 1 };
+
+/** A terminal that remembers what was written to it. */
+function terminal(isTTY: boolean) {
+  const stream = Object.assign(new PassThrough(), {
+    isTTY,
+    columns: 120,
+    cursorTo() {},
+    moveCursor() {},
+    clearLine() {},
+  });
+  return { stream: stream as unknown as NodeJS.WriteStream, written: () => String(stream.read() ?? "") };
+}
+
+it("shows how far each run is, with the mean of what was scored", () => {
+  const { stream, written } = terminal(true);
+  {
+    using bar = progressBar(stream);
+    bar.update("oracle", { ...progress, done: 0, scored: 0, failed: 0, rewardSum: 0 });
+    bar.update("oracle", progress);
+    bar.update("noop", { ...progress, done: 10 });
+  }
+  const shown = written();
+  expect(shown).toContain("0/10  mean -  failed 0");
+  expect(shown).toContain("3/10  mean 0.500  failed 1");
+  expect(shown).toMatch(/noop .*10\/10/);
+});
+
+it("shows nothing where nobody looks", () => {
+  const { stream, written } = terminal(false);
+  {
+    using bar = progressBar(stream);
+    bar.update("oracle", progress);
+  }
+  expect(written()).toBe("");
+});

@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+import { type Benchmark, checkDigest, checkEnvironment } from "./benchmark.js";
+
+const benchmark = {
+  name: "maths",
+  environment: "reasoning",
+  tasks: { split: "test", digest: `sha256:${"0".repeat(64)}` },
+} as Benchmark;
+
+it("refuses other tasks than those that it pins", () => {
+  checkDigest(benchmark, `sha256:${"0".repeat(64)}`, "t.jsonl");
+  expect(() => checkDigest(benchmark, "sha256:1", "t.jsonl")).toThrow(
+    /^t\.jsonl: expected the tasks that benchmark maths pins \(sha256:0+\), found sha256:1; give that file/,
+  );
+});
+
+it("refuses another environment than the one that its tasks are for", () => {
+  checkEnvironment(benchmark, "reasoning", "m");
+  expect(() => checkEnvironment(benchmark, "robots", "m")).toThrow(
+    'run.environment: benchmark maths is over environment "reasoning", found "robots" at m; name a server of that environment',
+  );
+});
