@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { ConfigError } from "../servers/composition/config-error.js";
 
 /** Files of a run, in its folder. */
@@ -33,12 +33,19 @@ export function checkFolder(folder: string): void {
 /** Makes the folder of a run. Throws ConfigError where that cannot be. */
 export function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeLevels(resolve(folder));
   } catch (error) {
     throw new ConfigError([
       `${folder}: cannot be made: ${error instanceof Error ? error.message : String(error)}`,
     ]);
   }
+}
+
+/** Makes what is missing, level by level: Node's own recursive form never returns below /proc. */
+function makeLevels(folder: string): void {
+  if (existsSync(folder)) return;
+  makeLevels(dirname(folder));
+  mkdirSync(folder);
 }
 
 /** Sets an earlier run's files apart, so that nothing of it shows in a fresh one (field-case-092). */

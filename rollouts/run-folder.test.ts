@@ -1,0 +1,16 @@
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { makeFolder } from "./run-folder.js";
+
+it("makes a run's folder with all that is missing above it, and may find it there", () => {
+  const folder = join(mkdtempSync(join(tmpdir(), "touchstone-folder-")), "a", "b");
+  makeFolder(folder);
+  makeFolder(folder);
+  expect(existsSync(folder)).toBe(true);
+});
+
+it.skipIf(!existsSync("/proc/self"))("refuses a folder where none can be made, at once", () => {
+  expect(() => makeFolder("/proc/touchstone/out")).toThrow(/cannot be made/);
+});
