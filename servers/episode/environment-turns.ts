@@ -68,14 +68,10 @@ export class EnvironmentTurns {
     const opening = environment.client(episode.clientOptions);
     // E1: registered and told before the call that makes it.
     this.#own(opening);
-    const needs = [...described.agents].flatMap(
-      ([
-        agentId,
-        {
-          agent: { sandboxRequirements },
-        },
-      ]) => (sandboxRequirements === undefined ? [] : [{ agentId, requirements: sandboxRequirements }]),
-    );
+    const needs = [...described.agents].flatMap(([agentId, says]) => {
+      const requirements = says.agent.sandboxRequirements;
+      return requirements === undefined ? [] : [{ agentId, requirements }];
+    });
     const response = await opening.seed(
       {
         sessionId: this.#sessionId,
