@@ -7,6 +7,9 @@ import { exitCodes } from "./exit-codes.js";
 import { runCommand } from "./run.js";
 import { serveCommand } from "./serve.js";
 
+/** The command has come to its own end. */
+let done = false;
+
 const program = new Command("touchstone")
   .description(
     "Environments, agents, models and sandboxes over one contract: serve them, run episodes, look at them.",
@@ -15,14 +18,28 @@ const program = new Command("touchstone")
   .showHelpAfterError("(--help tells more)")
   .exitOverride((error) => {
     // Commander ends --help and --version with 0, and misuse with 1, which here means failed episodes.
+    done = true;
     process.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.badInput);
   });
 for (const command of [serveCommand(), runCommand(), describeCommand()]) {
   program.addCommand(command.copyInheritedSettings(program));
 }
 
+// A user's module lives in this process: what it throws on the side must not decide what the command says of itself.
+process.on("unhandledRejection", (reason) =>
+  console.error("a promise was rejected and nobody listened:", reason),
+);
+process.on("uncaughtException", (error) => {
+  console.error("an error that nobody caught ends the command:", error);
+  process.exit(exitCodes.stopped);
+});
+process.on("exit", (code) => {
+  if (!done && code === exitCodes.ok) process.exitCode = exitCodes.stopped;
+});
+
 try {
   await program.parseAsync();
+  done = true;
 } catch (error) {
   if (error instanceof ConfigError) {
     for (const problem of error.problems) process.stderr.write(`${problem}\n`);

@@ -24,7 +24,7 @@ export function substitute(
         });
         return whole;
       }
-      const found = environment[name];
+      const found = Object.hasOwn(environment, name) ? environment[name] : undefined;
       if (found !== undefined && found !== "") return found;
       const state = found === "" ? "empty" : "not set";
       problems.push({ path, text: `the environment variable ${name} is ${state}; give it a value` });

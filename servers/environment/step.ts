@@ -30,6 +30,7 @@ import type { Sessions } from "../runtime/sessions.js";
 import { actionKindsOf, stepRewardOf } from "./declarations.js";
 import type { EnvironmentDefinition, StepResult } from "./define-environment.js";
 import { type EnvironmentSession, soleAgent, worldOf } from "./environment-session.js";
+import { checkReadable } from "./submission.js";
 import { runTool } from "./tool.js";
 
 /** What Step works with. */
@@ -132,6 +133,9 @@ function checkAction(action: Action, path: string, kinds: readonly ActionKind[])
     );
   }
   if (kind.case === "toolCall") checkToolCall(kind.value, `${path}.tool_call`);
+  if (kind.case === "items") {
+    for (const [i, item] of kind.value.items.entries()) checkReadable(item, `${path}.items.items[${i}]`);
+  }
 }
 
 function checkToolCall(call: ToolCall, path: string): void {

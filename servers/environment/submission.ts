@@ -7,7 +7,7 @@ import {
   Role,
   type Submission,
 } from "../../gen/index.js";
-import { invalidField } from "../runtime/refusal.js";
+import { invalidField, Refusal } from "../runtime/refusal.js";
 import { soleAgent } from "./environment-session.js";
 
 /** Kinds of blocks that a verifier reads where its definition says nothing. */
@@ -39,16 +39,27 @@ export function checkSubmission(submission: Submission | undefined, answerBlocks
   }
 }
 
-function checkItem(item: Item, path: string, answerBlocks: readonly string[]): void {
+/** Refuses an item that cannot be read: without a kind that is known here, or said by nobody that is known. */
+export function checkReadable(item: Item, path: string): void {
   const { kind } = item;
   if (kind.case === undefined) throw invalidField(path, "an item without a kind that is known here");
   if (kind.case !== "chatMessage") return;
-  const { role, content } = kind.value;
+  const { role } = kind.value;
   if (role === Role.UNSPECIFIED)
     throw invalidField(`${path}.chat_message.role`, "expected a role, found none");
-  if (role !== Role.ASSISTANT) return;
-  for (const [k, block] of content.entries())
+  if (Role[role] === undefined) {
+    const field = `${path}.chat_message.role`;
+    const description = `the role ${role} is not known here`;
+    throw new Refusal("UNKNOWN_ENUM", `${field}: ${description}`, { violations: [{ field, description }] });
+  }
+}
+
+function checkItem(item: Item, path: string, answerBlocks: readonly string[]): void {
+  checkReadable(item, path);
+  if (item.kind.case !== "chatMessage" || item.kind.value.role !== Role.ASSISTANT) return;
+  for (const [k, block] of item.kind.value.content.entries()) {
     checkBlock(block, `${path}.chat_message.content[${k}]`, answerBlocks);
+  }
 }
 
 function checkBlock({ kind }: Block, path: string, answerBlocks: readonly string[]): void {

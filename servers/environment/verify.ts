@@ -161,6 +161,11 @@ function verdictOf<Data, State>(
     if (!declared.includes(name)) throw new Error(`component ${name} is not declared`);
     if (!Number.isFinite(value)) throw new Error(`component ${name} is not finite`);
   }
+  for (const [name, value] of Object.entries(measured.metrics ?? {})) {
+    if (!Number.isFinite(value)) throw new Error(`metric ${name} is not finite`);
+  }
+  // ENV-VRFY-014
+  if (measured.masked !== undefined && !measured.masked.reason) throw new Error("masked has no reason");
   return create(VerdictSchema, {
     ...(measured.reward === undefined
       ? {}

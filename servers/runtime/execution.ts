@@ -10,7 +10,12 @@ import { LazyAbort, type Outcome } from "./operation.js";
 
 /** A failure that the work itself told is none, unless something unforeseen is behind it. */
 function isUnexpected(error: unknown): boolean {
-  return !(error instanceof OperationFailure) || error.cause !== undefined;
+  try {
+    return !(error instanceof OperationFailure) || error.cause !== undefined;
+  } catch {
+    // Not even its type can be asked for.
+    return true;
+  }
 }
 
 /** What an execution needs to know. */
@@ -68,8 +73,8 @@ export class Execution<A> {
       },
       (error: unknown) => {
         timer.cancel();
-        if (!this.#abort.aborted && isUnexpected(error)) options.onError(error);
         end(failed(error));
+        if (!this.#abort.aborted && isUnexpected(error)) options.onError(error);
       },
     );
   }

@@ -1,4 +1,4 @@
-import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { type Failure, FailureKind, FailureSchema, Retry, Stage } from "../../gen/index.js";
@@ -32,6 +32,7 @@ export interface FailureContext {
 /** Bounds of a Failure's texts, in bytes; those of the contract. */
 const reasonBytes = 2000;
 const detailsBytes = 16_384;
+const agentIdBytes = 128;
 /** Failure details of a status stay within 4 KiB (ALL-FAIL-010). */
 const statusBytes = 4096;
 
@@ -46,27 +47,49 @@ export function cutText(text: string, bytes: number): string {
 
 /**
  * The Failure of whatever an operation threw. Uncaught errors give their kind only: exception text, stack traces and
- * host paths appear in no answer (ALL-FAIL-003, ALL-FAIL-004).
+ * host paths appear in no answer (ALL-FAIL-003, ALL-FAIL-004). It takes anything, malformed failures too, and never
+ * throws: what nobody can read is an unexpected error.
  */
 export function toFailure(error: unknown, context: FailureContext): Failure {
-  const failure =
-    error instanceof OperationFailure
-      ? error.failure
-      : create(FailureSchema, {
-          kind: FailureKind.INTERNAL,
-          retry: Retry.NEVER,
-          reason: "an unexpected error; the server's log has it",
-        });
+  const failure = toldFailure(error) ?? unforeseen();
   if (failure.stage === Stage.UNSPECIFIED) failure.stage = context.stage;
   if (failure.agentId === "" && context.agentId !== undefined) failure.agentId = context.agentId;
-  return bounded(failure);
+  return failure;
 }
 
-/** The failure with every field as the contract wants it. */
+function unforeseen(): Failure {
+  return create(FailureSchema, {
+    kind: FailureKind.INTERNAL,
+    retry: Retry.NEVER,
+    reason: "an unexpected error; the server's log has it",
+  });
+}
+
+/** What an OperationFailure says, as far as it can be sent; undefined where it cannot. */
+function toldFailure(error: unknown): Failure | undefined {
+  try {
+    if (!(error instanceof OperationFailure)) return undefined;
+    return bounded(fromBinary(FailureSchema, toBinary(FailureSchema, error.failure)));
+  } catch {
+    return undefined;
+  }
+}
+
+const vendorKind = /^[a-z0-9][a-z0-9_.-]{0,39}:[a-z0-9][a-z0-9_.-]{0,59}$/;
+/** Control characters of a text that people and logs read. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const control = /[\u0000-\u001f\u007f]+/g;
+
+/** The failure with every field as the contract wants it. A kind that is not known here is kept (ALL-FAIL-006). */
 function bounded(failure: Failure): Failure {
+  if (failure.kind === FailureKind.CUSTOM && !vendorKind.test(failure.customKind))
+    failure.kind = FailureKind.INTERNAL;
+  if (failure.kind !== FailureKind.CUSTOM) failure.customKind = "";
   if (failure.kind === FailureKind.UNSPECIFIED) failure.kind = FailureKind.INTERNAL;
-  if (failure.retry === Retry.UNSPECIFIED) failure.retry = Retry.NEVER;
-  failure.reason = cutText(failure.reason, reasonBytes);
+  // ALL-FAIL-012
+  if (Retry[failure.retry] === undefined || failure.retry === Retry.UNSPECIFIED) failure.retry = Retry.NEVER;
+  failure.agentId = cutText(failure.agentId, agentIdBytes);
+  failure.reason = cutText(failure.reason.replace(control, " "), reasonBytes);
   if (Buffer.byteLength(failure.detailsJson) > detailsBytes) failure.detailsJson = "";
   failure.causes.length = Math.min(failure.causes.length, 8);
   return failure;

@@ -70,7 +70,8 @@ export function createLedger(records: Records): Ledger {
       );
     };
     const refuse = (refusal: unknown): void => {
-      records.delete(work.scope, work.name);
+      // Its name may have gone to another operation while it waited.
+      if (records.get(work.scope, work.name) === operation) records.delete(work.scope, work.name);
       operation.refuse(refusal);
     };
     try {

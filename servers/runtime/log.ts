@@ -34,3 +34,12 @@ export function createLogger(level: LogLevel): Logger {
     pino.destination({ dest: 2, sync: true }),
   );
 }
+
+/** Logs an error that nobody foresaw. What was thrown may be anything; one that cannot be shown is told without itself. */
+export function logError(log: Logger, facts: Readonly<Record<string, unknown>>, error: unknown): void {
+  try {
+    log.error({ ...facts, err: error }, "unexpected error");
+  } catch {
+    log.error({ ...facts }, "unexpected error, which itself cannot be shown");
+  }
+}

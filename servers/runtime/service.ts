@@ -5,6 +5,7 @@ import { OperationFailedError, OperationFailure, toFailure } from "./failure.js"
 import { type ServiceRoute, serviceRoute } from "./grpc/index.js";
 import { newAnswerId } from "./identity.js";
 import { deliveryTrailer, instanceHeader } from "./instance.js";
+import { logError } from "./log.js";
 import type { Delivery } from "./operation.js";
 import type { Runtime } from "./runtime.js";
 
@@ -63,7 +64,7 @@ function streaming(runtime: Runtime, method: DescMethod, own: StreamLike): Strea
 export function toStatus(runtime: Runtime, method: DescMethod, error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   if (!(error instanceof OperationFailure)) {
-    runtime.log.error({ rpc: `${method.parent.typeName}/${method.name}`, err: error }, "unexpected error");
+    logError(runtime.log, { rpc: `${method.parent.typeName}/${method.name}` }, error);
   }
   return new OperationFailedError(toFailure(error, { stage: Stage.UNSPECIFIED }), newAnswerId());
 }

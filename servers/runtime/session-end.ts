@@ -3,11 +3,14 @@ import {
   ClosedBy,
   type CloseReceipt,
   CloseReceiptSchema,
+  FailureKind,
   type LeftResource,
   LeftResourceSchema,
+  Retry,
   Stage,
 } from "../../gen/index.js";
-import { cancelledFailure, toFailure } from "./failure.js";
+import { cancelledFailure, OperationFailure, toFailure } from "./failure.js";
+import { logError } from "./log.js";
 import { Refusal } from "./refusal.js";
 import type { Runtime } from "./runtime.js";
 import type { Session } from "./session.js";
@@ -33,6 +36,14 @@ const endings: Partial<Record<ClosedBy, string>> = {
   [ClosedBy.LIFETIME]: "its max_lifetime",
   [ClosedBy.DRAIN]: "the server's drain",
 };
+
+function tooLong(what: string, ms: number): OperationFailure {
+  return new OperationFailure({
+    kind: FailureKind.TIMEOUT,
+    retry: Retry.NEVER,
+    reason: `${what} within ${ms} ms`,
+  });
+}
 
 /** How sessions end: by Close, silence, age or drain, all alike (R5, ALL-LEASE-005). */
 export class SessionEnds<S> {
@@ -92,12 +103,14 @@ export class SessionEnds<S> {
     const { runtime, what } = this.options;
     const left: LeftResource[] = [];
     if (!(await this.#quiet(session))) {
-      left.push(this.#left("operation", session.id, new Error("its work did not stop within the grace")));
+      left.push(
+        this.#left("operation", session.id, tooLong("its work did not stop", runtime.limits.closeGraceMs)),
+      );
     }
     try {
-      left.push(...(await this.#withinGrace(this.#releaseState(session), session)));
+      left.push(...(await this.#withinGrace(this.#releaseState(session))));
     } catch (error) {
-      runtime.log.error({ [what]: session.id, err: error }, "could not be released");
+      logError(runtime.log, { what: "release", [what]: session.id }, error);
       left.push(this.#left(what, session.id, error));
     }
     session.slot?.release();
@@ -126,18 +139,18 @@ export class SessionEnds<S> {
     // Executions were cancelled; one turn of the loop moves them to `loose`.
     await new Promise(setImmediate);
     try {
-      await this.#withinGrace(Promise.all(session.loose), session);
+      await this.#withinGrace(Promise.all(session.loose));
       return true;
     } catch {
       return false;
     }
   }
 
-  #withinGrace<T>(work: Promise<T>, session: Session<S>): Promise<T> {
+  #withinGrace<T>(work: Promise<T>): Promise<T> {
     const { clock, limits } = this.options.runtime;
     return new Promise((resolve, reject) => {
       const timer = clock.setTimer(limits.closeGraceMs, () =>
-        reject(new Error(`${this.options.what} ${session.id} did not end within ${limits.closeGraceMs} ms`)),
+        reject(tooLong("its release did not end", limits.closeGraceMs)),
       );
       work.then(resolve, reject).finally(() => timer.cancel());
     });

@@ -4,6 +4,7 @@ import { clamp } from "./duration.js";
 import { Execution } from "./execution.js";
 import { sameEpisode } from "./identity.js";
 import type { Delivered } from "./ledger.js";
+import { logError } from "./log.js";
 import type { Operation, Outcome } from "./operation.js";
 import { Refusal } from "./refusal.js";
 import { describeLease, Session } from "./session.js";
@@ -132,12 +133,12 @@ export class Sessions<S> {
       name: work.name,
       fingerprint: work.fingerprint,
       ...(work.events === undefined ? {} : { events: work.events }),
-      admit: () => {
-        this.#mayBegin(session, work);
+      admit: (operation) => {
+        this.#mayBegin(session, work, operation);
         const turn = session.turn.take();
         const begin = (): void => {
           try {
-            this.#mayBegin(session, work);
+            this.#mayBegin(session, work, operation);
             work.check?.(session);
             holder.index = this.#takeIndex(session, work);
           } catch (refusal) {
@@ -283,11 +284,19 @@ export class Sessions<S> {
   }
 
   /** Throws the refusal of work that may not begin now. */
-  #mayBegin<A>(session: Session<S>, work: SessionWork<S, A>): void {
+  #mayBegin<A>(session: Session<S>, work: SessionWork<S, A>, operation: Operation<A>): void {
     if (session.end !== undefined) throw this.#ends.refusal(session);
     if (session.failed) throw this.#failed();
-    // ALL-REPEAT-010: an index that was used and is no longer recorded was answered long ago.
     if (work.index !== undefined && work.index < session.begun(work.kind)) {
+      // An operation of another name took the number while this one waited for its turn.
+      const holder = this.recorded(session.id, work.name);
+      if (holder !== undefined && holder !== (operation as Operation<unknown>)) {
+        throw new Refusal(
+          "OPERATION_CONFLICT",
+          `${work.kind} ${work.index} was asked for under another name`,
+        );
+      }
+      // ALL-REPEAT-010: an index that was used and is no longer recorded was answered long ago.
       throw new Refusal(
         "ANSWER_EXPIRED",
         `${work.kind} ${work.index} was done and its answer is no longer kept`,
@@ -330,8 +339,11 @@ export class Sessions<S> {
     const outcome = await this.#track(session, execution);
     if (!outcome.ok && work.harmless !== true && outcome.error.failure.retry !== Retry.NEXT_INDEX)
       session.failed = true;
-    work.onEnd?.(outcome, { ...facts, execution });
-    session.turn.give();
+    try {
+      work.onEnd?.(outcome, { ...facts, execution });
+    } finally {
+      session.turn.give();
+    }
     return outcome;
   }
 
@@ -379,6 +391,6 @@ export class Sessions<S> {
   }
 
   #logError(what: string, session: Session<S>, error: unknown): void {
-    this.options.runtime.log.error({ what, [this.options.what]: session.id, err: error }, "unexpected error");
+    logError(this.options.runtime.log, { what, [this.options.what]: session.id }, error);
   }
 }

@@ -37,7 +37,10 @@ export interface GrpcHandler {
 }
 
 const CONTENT_TYPE = /^application\/grpc(?:\+([a-z0-9.-]+))?(?:;.*)?$/i;
-const FORMATS: Readonly<Record<string, MessageFormat>> = { proto: "proto", json: "json" };
+const FORMATS: ReadonlyMap<string, MessageFormat> = new Map([
+  ["proto", "proto"],
+  ["json", "json"],
+]);
 
 /** Whether a request with this content type is gRPC's (and not, say, gRPC-Web's). */
 export function isGrpc(contentType: string | undefined): boolean {
@@ -65,7 +68,7 @@ export function createGrpcHandler(options: GrpcHandlerOptions): GrpcHandler {
 
   function handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const contentType = CONTENT_TYPE.exec(headers["content-type"] ?? "");
-    const format = contentType === null ? undefined : FORMATS[contentType[1]?.toLowerCase() ?? "proto"];
+    const format = contentType === null ? undefined : FORMATS.get(contentType[1]?.toLowerCase() ?? "proto");
     if (format === undefined) {
       refuse(stream, { ":status": 415 });
       return;
