@@ -1,8 +1,6 @@
 // The smallest environment: guess a number. The whole world is here; ids, repeats, order, leases, failures and streams
 // are the runtime's. Try it: npx touchstone run examples/guess-the-number.yaml --out out/guess
-import { create } from "@bufbuild/protobuf";
-import { ItemSchema } from "touchstone/gen";
-import { defineEnvironment, tool } from "touchstone/servers";
+import { defineEnvironment, tool, toolCallItem } from "touchstone/servers";
 import { z } from "zod";
 
 const secret = z.strictObject({ number: z.int().min(1).max(100) });
@@ -45,13 +43,6 @@ export default defineEnvironment({
 
   // For oracles that check the environment.
   reference: ({ number }) => ({
-    items: [
-      create(ItemSchema, {
-        kind: {
-          case: "toolCall",
-          value: { callId: "1", name: "guess", argumentsJson: JSON.stringify({ number }) },
-        },
-      }),
-    ],
+    items: [toolCallItem({ callId: "1", name: "guess", argumentsJson: JSON.stringify({ number }) })],
   }),
 });

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { makeFolder } from "./run-folder.js";
+import { checkFolder, makeFolder } from "./run-folder.js";
 
 it("makes a run's folder with all that is missing above it, and may find it there", () => {
   const folder = join(mkdtempSync(join(tmpdir(), "touchstone-folder-")), "a", "b");
@@ -13,4 +13,11 @@ it("makes a run's folder with all that is missing above it, and may find it ther
 
 it.skipIf(!existsSync("/proc/self"))("refuses a folder where none can be made, at once", () => {
   expect(() => makeFolder("/proc/touchstone/out")).toThrow(/cannot be made/);
+});
+
+it("refuses a folder below a file, or a file, by name", () => {
+  const file = join(mkdtempSync(join(tmpdir(), "touchstone-folder-")), "file");
+  writeFileSync(file, "");
+  expect(() => checkFolder(file)).toThrow(/expected a folder, found a file/);
+  expect(() => checkFolder(join(file, "out"))).toThrow(/cannot be a folder/);
 });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, type Stats, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ConfigError } from "../servers/composition/config-error.js";
 
@@ -24,7 +24,14 @@ export function holdsRun(folder: string): boolean {
 
 /** Refuses what can be no folder of a run, before anything is started. Makes nothing. */
 export function checkFolder(folder: string): void {
-  const found = statSync(folder, { throwIfNoEntry: false });
+  let found: Stats | undefined;
+  try {
+    found = statSync(folder, { throwIfNoEntry: false });
+  } catch (error) {
+    throw new ConfigError([
+      `${folder}: cannot be a folder: ${error instanceof Error ? error.message : String(error)}`,
+    ]);
+  }
   if (found !== undefined && !found.isDirectory()) {
     throw new ConfigError([`${folder}: expected a folder, found a file; choose another --out`]);
   }

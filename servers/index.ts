@@ -53,6 +53,7 @@ export {
   lastAnswer,
   textBlock,
   textOf,
+  toolCallItem,
   toolResult,
   userMessage,
 } from "./runtime/items.js";

@@ -27,7 +27,7 @@ export async function readYaml(file: string): Promise<YamlFile> {
     );
   }
   return {
-    value: document.toJS(),
+    value: plainValues(document, file),
     refuse: (problems) =>
       new ConfigError(
         problems.map((problem) => {
@@ -37,6 +37,17 @@ export async function readYaml(file: string): Promise<YamlFile> {
         }),
       ),
   };
+}
+
+/** The file as plain values; anchors that multiply without bound or refer to themselves are refused. */
+function plainValues(document: Document, file: string): unknown {
+  try {
+    const value: unknown = document.toJS();
+    JSON.stringify(value);
+    return value;
+  } catch {
+    throw new ConfigError([`${file}: an anchor refers to itself or is used too often; write the values out`]);
+  }
 }
 
 function codeOf(error: unknown): string {

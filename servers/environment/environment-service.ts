@@ -42,6 +42,7 @@ export function environmentService<Data, State>(
     async release(_session, state) {
       if (state.world !== undefined) await definition.close?.(state.world.state);
       state.world = undefined;
+      state.submitted = undefined;
       return [];
     },
   });
@@ -113,13 +114,13 @@ export function environmentService<Data, State>(
       : {
           listTools(request) {
             validate(ListToolsRequestSchema, request);
-            const { state } = sessions.open(request.sessionId);
             if (request.agentId !== soleAgent) {
               throw invalidField(
                 "agent_id",
                 `there is no agent "${request.agentId}"; there is "${soleAgent}"`,
               );
             }
+            const { state } = sessions.open(request.sessionId);
             return create(ListToolsResponseSchema, {
               tools: worldOf(state).descriptor.agents[0]?.tools ?? [],
             });

@@ -56,7 +56,8 @@ async function readFrames(
   try {
     for await (const frame of requests) {
       const refusal = checkFrame(frame, context.batch, session);
-      session ??= sessionOf(frame.operations[0]);
+      // A refused frame does nothing, so it does not choose the session of the stream either.
+      if (refusal === undefined) session ??= sessionOf(frame.operations[0]);
       const sessions = new Set(frame.operations.map(sessionOf));
       const earlier = [...sessions].map((id) => lastOf.get(id));
       // A frame of nothing is answered too: with what is wrong with it.

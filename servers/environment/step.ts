@@ -139,7 +139,9 @@ function checkAction(action: Action, path: string, kinds: readonly ActionKind[])
 }
 
 function checkToolCall(call: ToolCall, path: string): void {
-  if (call.callId === "") throw invalidField(`${path}.call_id`, "expected 1 to 256 bytes, found none");
+  const idBytes = Buffer.byteLength(call.callId);
+  if (idBytes < 1 || idBytes > 256)
+    throw invalidField(`${path}.call_id`, `expected 1 to 256 bytes, found ${idBytes}`);
   // ENV-STEP-014, field-case-87
   if (call.incomplete) throw invalidField(`${path}.incomplete`, "a call that a limit cut is never run");
   let args: unknown;

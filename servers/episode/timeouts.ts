@@ -39,11 +39,14 @@ export const defaultPhaseTimeouts: PhaseTimeouts = {
   cleanUpMs: 30_000,
 };
 
+/** A longer bound bounds nothing, and would not fit a Duration with what is added to it on the way. */
+const longestMs = 10 * 365 * 24 * 60 * minute;
+
 /** The bounds of one episode: Run's, else the server's. Throws INVALID_FIELD for one that is no bound. */
 export function timeoutsOf(asked: EpisodeTimeouts | undefined, own: PhaseTimeouts): PhaseTimeouts {
   const pick = (name: string, duration: Duration | undefined, ms: number): number => {
     if (duration === undefined) return ms;
-    const picked = toMs(duration);
+    const picked = Math.min(toMs(duration), longestMs);
     // No wait at all for a place is a bound as well.
     if (picked > 0 || (picked === 0 && name === "queue")) return picked;
     throw invalidField(`timeouts.${name}`, `expected a duration above 0, found ${picked} ms`);

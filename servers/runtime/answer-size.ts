@@ -2,9 +2,6 @@ import { type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobu
 import { type FailureKind, Retry } from "../../gen/index.js";
 import { OperationFailure } from "./failure.js";
 
-/** Messages up to this many bytes go to every caller (R11). */
-export const defaultMessageBytes = 4 << 20;
-
 /**
  * Throws where an answer could not be delivered: an operation whose answer is above the limit has failed, and says so
  * with limit and actual size, rather than being recorded as done and lost on the way (R11, ALL-DESC-009).

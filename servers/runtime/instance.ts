@@ -14,5 +14,3 @@ export const instanceHeader = "touchstone-instance";
 export const deliveryTrailer = "touchstone-delivery";
 /** Request metadata: one value for all calls of an episode and its forks (ALL-SCOPE-004). */
 export const keyHeader = "touchstone-key";
-/** Request metadata: bytes that the caller accepts in one message (R11). */
-export const maxMessageHeader = "touchstone-max-message";

@@ -1,11 +1,11 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type Block,
   BlockSchema,
   type Item,
   ItemSchema,
   Role,
-  type ToolCall,
+  type ToolCallSchema,
   type ToolResult,
   ToolResultSchema,
 } from "../../gen/index.js";
@@ -33,7 +33,7 @@ export function assistantMessage(text: string): Item {
 }
 
 /** A tool call as an item. */
-export function toolCallItem(call: ToolCall): Item {
+export function toolCallItem(call: MessageInitShape<typeof ToolCallSchema>): Item {
   return create(ItemSchema, { kind: { case: "toolCall", value: call } });
 }
 

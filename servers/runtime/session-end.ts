@@ -47,7 +47,11 @@ function tooLong(what: string, ms: number): OperationFailure {
 
 /** How sessions end: by Close, silence, age or drain, all alike (R5, ALL-LEASE-005). */
 export class SessionEnds<S> {
-  constructor(private readonly options: SessionEndOptions<S>) {}
+  constructor(
+    private readonly options: SessionEndOptions<S>,
+    /** Told once, when nothing of a session is left: from then on it is only remembered. */
+    private readonly onConfirmed: (session: Session<S>) => void,
+  ) {}
 
   /** Ends a session, or goes on ending it. Resolves when it is released or the grace has passed. */
   async end(session: Session<S>, by: ClosedBy): Promise<void> {
@@ -60,6 +64,7 @@ export class SessionEnds<S> {
       if (waited) {
         session.end.confirmed = true;
         session.opening?.withdraw();
+        this.onConfirmed(session);
       }
       for (const execution of session.executions) {
         execution.cancel(
@@ -117,7 +122,8 @@ export class SessionEnds<S> {
     if (session.end === undefined) return;
     session.end.left = left;
     session.end.confirmed = left.length === 0;
-    if (!session.end.confirmed) {
+    if (session.end.confirmed) this.onConfirmed(session);
+    else {
       const { by } = session.end;
       runtime.clock.setTimer(releaseRetryMs, () => void this.end(session, by));
     }

@@ -32,7 +32,7 @@ export class Sessions<S> {
     const { runtime } = options;
     // Two services of one runtime never share a name.
     this.#scope = Stage[options.stage];
-    this.#ends = new SessionEnds(options);
+    this.#ends = new SessionEnds(options, (session) => this.#forgetLater(session));
     this.#admission = runtime.admission({
       clock: runtime.clock,
       max: runtime.limits.maxSessions,
@@ -367,8 +367,9 @@ export class Sessions<S> {
 
   /** Ends a session; what is known of it goes when the retention is over. */
   async #end(session: Session<S>, by: ClosedBy): Promise<void> {
-    if (session.end === undefined) this.#forgetLater(session);
     await this.#ends.end(session, by);
+    // ALL-CLOSE-005: what opened it is never replayed any more, so its answer need not be kept.
+    this.options.runtime.ledger.forget(this.#scope, `open:${session.id}`);
   }
 
   #tombstone(id: string): Session<S> {
@@ -380,7 +381,7 @@ export class Sessions<S> {
     return session;
   }
 
-  /** Receipts, tombstones and answers go when the retention is over (ALL-KEEP-002). */
+  /** Receipts, tombstones and answers go when the retention is over (ALL-KEEP-002); what still leaks is not forgotten. */
   #forgetLater(session: Session<S>): void {
     const { runtime } = this.options;
     runtime.clock.setTimer(runtime.limits.retentionMs, () => {
