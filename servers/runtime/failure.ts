@@ -76,9 +76,9 @@ function toldFailure(error: unknown): Failure | undefined {
 }
 
 const vendorKind = /^[a-z0-9][a-z0-9_.-]{0,39}:[a-z0-9][a-z0-9_.-]{0,59}$/;
-/** Control characters of a text that people and logs read. */
+/** Control characters that have no place in a text; line ends and tabs have, and are escaped where they are printed. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const control = /[\u0000-\u001f\u007f]+/g;
+const control = /[\u0000-\u0008\u000b-\u001f\u007f]+/g;
 
 /** The failure with every field as the contract wants it. A kind that is not known here is kept (ALL-FAIL-006). */
 function bounded(failure: Failure): Failure {
