@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import {
   CaptureLevel,
   ChoiceSchema,
+  type Failure,
   FailureKind,
   type GenerateRequest,
   type GenerateResponse,
@@ -13,7 +14,7 @@ import {
 } from "../../gen/index.js";
 import { checkAnswerSize } from "../runtime/answer-size.js";
 import { fromMs } from "../runtime/duration.js";
-import { toFailure } from "../runtime/failure.js";
+import { OperationFailure, toFailure } from "../runtime/failure.js";
 import { newId } from "../runtime/identity.js";
 import { Refusal } from "../runtime/refusal.js";
 import { admittedCall, type Origin } from "./admitted-call.js";
@@ -61,8 +62,10 @@ export async function generate(context: ModelContext, ask: Ask): Promise<Generat
       if (entry !== undefined) capture?.complete(entry, whole, clock.now() - arrived);
       return answer;
     } catch (error) {
-      if (entry !== undefined) captureError(capture, entry, { ask, error, ms: clock.now() - arrived });
-      throw error;
+      if (entry === undefined) throw error;
+      captureError(capture, entry, { ask, error, ms: clock.now() - arrived });
+      // The caller is told what the capture is: the failure of its agent's call.
+      throw error instanceof OperationFailure ? new OperationFailure(failureOfCall(ask, error)) : error;
     }
   });
 }
@@ -165,8 +168,11 @@ function captureError(
   entry: CaptureEntry,
   { ask, error, ms }: { readonly ask: Ask; readonly error: unknown; readonly ms: number },
 ): void {
-  const agentId = ask.gateway?.state.agentId ?? "";
   if (error instanceof Refusal) capture?.forget(entry);
   else if (ask.call.signal.aborted) capture?.cut(entry, ms);
-  else capture?.fail(entry, toFailure(error, { stage: Stage.ACTIVATE, agentId }), ms);
+  else capture?.fail(entry, failureOfCall(ask, error), ms);
+}
+
+function failureOfCall(ask: Ask, error: unknown): Failure {
+  return toFailure(error, { stage: Stage.ACTIVATE, agentId: ask.gateway?.state.agentId ?? "" });
 }
