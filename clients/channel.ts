@@ -6,6 +6,7 @@ import type {
   DescMethodUnary,
   MessageShape,
 } from "@bufbuild/protobuf";
+import { deliveryTrailer, instanceHeader } from "./metadata.js";
 
 /** What a caller says of one call beside its request. */
 export interface CallOptions {
@@ -106,10 +107,10 @@ export interface Channel extends AsyncDisposable {
 
 /** The instance that answered (R14): header `touchstone-instance`. */
 export function instanceOf(info: CallInfo): string | undefined {
-  return info.headers.get("touchstone-instance");
+  return info.headers.get(instanceHeader);
 }
 
 /** Whether an operation was `started`, `joined` or `replayed` (ALL-REPEAT-019): trailer `touchstone-delivery`. */
 export function deliveryOf(info: CallInfo): string | undefined {
-  return info.trailers.get("touchstone-delivery");
+  return info.trailers.get(deliveryTrailer);
 }

@@ -3,6 +3,7 @@ import { Code } from "@connectrpc/connect";
 import type * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { Delivery, EnvironmentService, ModelService, type StepStreamRequest } from "../gen/index.js";
+import { ManualClock } from "../test/manual-clock.js";
 import { InstanceChangedError } from "./call-error.js";
 import type { CallInfo } from "./channel.js";
 import { createClient } from "./client.js";
@@ -10,7 +11,6 @@ import { BOTH_CHANNELS } from "./fixtures/both-channels.js";
 import { allOf, errorOf, gate } from "./fixtures/call-outcome.js";
 import { metadata, refusal, serveGrpc } from "./fixtures/grpc-server.js";
 import { answer, type ReceivedCall, serveHttp2 } from "./fixtures/http2-server.js";
-import { manualClock } from "./fixtures/manual-clock.js";
 
 const { describe: describeRpc, step, watchSteps } = EnvironmentService.method;
 type Unary = grpc.handleUnaryCall<unknown, unknown>;
@@ -58,7 +58,7 @@ describe.each(BOTH_CHANNELS)("createClient over a %s channel", (_, open) => {
   });
 
   it("E6: obeys a refusal that says when to come again", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     let calls = 0;
     const handler: Unary = (__, callback) => {
       calls += 1;
@@ -78,7 +78,7 @@ describe.each(BOTH_CHANNELS)("createClient over a %s channel", (_, open) => {
   });
 
   it("one deadline bounds all attempts, and each is told what is left", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     const left: unknown[] = [];
     await using server = await serveHttp2(({ stream, headers }) => {
       left.push(headers["grpc-timeout"]);
@@ -183,7 +183,7 @@ describe.each(BOTH_CHANNELS)("createClient over a %s channel", (_, open) => {
   });
 
   it("a reader that leaves ends the repeats before the first answer", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     const handler: grpc.handleServerStreamingCall<unknown, unknown> = (call) =>
       call.emit("error", { code: Code.Unavailable, details: "lost" });
     await using server = await serveGrpc(EnvironmentService, { WatchSteps: handler });

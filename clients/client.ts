@@ -255,9 +255,24 @@ class Caller {
   }
 }
 
-async function* created<I extends DescMessage>(
+/** The requests as messages. No generator, which would make five promises a request of one. */
+function created<I extends DescMessage>(
   schema: I,
   requests: AsyncIterable<MessageInitShape<I>>,
-): AsyncGenerator<MessageShape<I>, void> {
-  for await (const request of requests) yield create(schema, request);
+): AsyncIterable<MessageShape<I>> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = requests[Symbol.asyncIterator]();
+      return {
+        async next() {
+          const { done, value } = await iterator.next();
+          return done === true ? { done, value: undefined } : { done: false, value: create(schema, value) };
+        },
+        async return() {
+          await iterator.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
 }

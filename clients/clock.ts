@@ -13,22 +13,24 @@ export interface Clock {
 }
 
 /** Node holds delays in 32 bits; a longer one would go off at once. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1;
+const longestDelayMs = 2 ** 31 - 1;
 
-/**
- * The machine's own time. Its timers keep the process alive: while a client waits before it repeats a call there is
- * nothing else that would.
- */
-export const systemClock: Clock = {
-  now: () => performance.now(),
-  setTimer(ms, callback) {
-    if (ms <= LONGEST_DELAY_MS) {
-      const handle = setTimeout(callback, Math.max(0, ms));
+/** The machine's own time, whose timers keep the process alive, or do not. */
+export function machineClock({ keepsAlive }: { readonly keepsAlive: boolean }): Clock {
+  return {
+    now: () => performance.now(),
+    setTimer(ms, callback) {
+      let handle: NodeJS.Timeout;
+      const arm = (left: number): void => {
+        const delay = Math.min(left, longestDelayMs);
+        handle = setTimeout(() => (left > delay ? arm(left - delay) : callback()), delay);
+        if (!keepsAlive) handle.unref();
+      };
+      arm(Math.max(0, ms));
       return { cancel: () => clearTimeout(handle) };
-    }
-    let next = systemClock.setTimer(LONGEST_DELAY_MS, () => {
-      next = systemClock.setTimer(ms - LONGEST_DELAY_MS, callback);
-    });
-    return { cancel: () => next.cancel() };
-  },
-};
+    },
+  };
+}
+
+/** For clients: while one waits before it repeats a call there is nothing else that keeps the process alive. */
+export const systemClock: Clock = machineClock({ keepsAlive: true });

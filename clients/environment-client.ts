@@ -9,8 +9,11 @@ import {
 } from "../gen/index.js";
 import type { Channel } from "./channel.js";
 import { type Client, type ClientCallOptions, type ClientOptions, createClient } from "./client.js";
-import type { EventStream, OperationStream } from "./follow-operation.js";
+import { systemClock } from "./clock.js";
+import { DEFAULT_IDLE_MS, type EventStream, type OperationStream } from "./follow-operation.js";
 import { followed, read } from "./followed-rpc.js";
+import { repeatPolicy } from "./repeat.js";
+import { DEFAULT_STEP_WINDOW, openStepStream, type StepStream } from "./step-stream.js";
 
 /** A client of an environment. */
 export interface EnvironmentClient extends Omit<Client<typeof EnvironmentService>, "verify" | "watchSteps"> {
@@ -27,6 +30,11 @@ export interface EnvironmentClient extends Omit<Client<typeof EnvironmentService
     request: MessageInitShape<typeof VerifyRequestSchema>,
     options?: ClientCallOptions,
   ): OperationStream<VerifyResponse, VerifyResult>;
+  /**
+   * Takes steps without waiting for each answer, over lost connections. `window`: frames on their way at most, 16 or up to
+   * Describe's max_pipelined_steps.
+   */
+  openStepStream(options?: ClientCallOptions & { readonly window?: number }): StepStream;
   /** Follows the steps of a session until it ends. */
   watchSteps(
     request: MessageInitShape<typeof WatchStepsRequestSchema>,
@@ -59,6 +67,21 @@ export function environmentClient(channel: Channel, options: ClientOptions = {})
     ...client,
     verify: (request, callOptions) => verifyEvents(request, callOptions).result(),
     verifyEvents,
+    openStepStream({ window = DEFAULT_STEP_WINDOW, ...callOptions } = {}) {
+      const clock = options.clock ?? systemClock;
+      return openStepStream({
+        target: channel.target,
+        open: (requests, attempt) => client.stepStream(requests, { ...callOptions, ...attempt }),
+        scope: {
+          policy: repeatPolicy(options.repeat, callOptions.repeat),
+          clock,
+          random: options.random ?? Math.random,
+          signal: callOptions.signal,
+        },
+        idleMs: options.idleMs ?? DEFAULT_IDLE_MS,
+        window,
+      });
+    },
     watchSteps: read(
       scope,
       { method: watchSteps, call: client.watchSteps },

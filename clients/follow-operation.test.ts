@@ -2,13 +2,13 @@ import { Code } from "@connectrpc/connect";
 import type * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { type ActivateResponse, AgentSessionService, Delivery, ModelService } from "../gen/index.js";
+import { ManualClock } from "../test/manual-clock.js";
 import { agentSessionClient } from "./agent-session-client.js";
 import { InstanceChangedError } from "./call-error.js";
 import { BOTH_CHANNELS } from "./fixtures/both-channels.js";
 import { allOf, errorOf } from "./fixtures/call-outcome.js";
 import { type StreamEnd, type StreamScript, serveEvents } from "./fixtures/event-server.js";
 import { refusal, serveGrpc, status } from "./fixtures/grpc-server.js";
-import { manualClock } from "./fixtures/manual-clock.js";
 import { modelClient } from "./model-client.js";
 
 const { activate } = AgentSessionService.method;
@@ -134,7 +134,7 @@ describe.each(BOTH_CHANNELS)("followOperation over a %s channel", (_, open) => {
   });
 
   it("field-case-010: takes a silent connection as lost, and leaves it", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     await using server = await serveEvents(activate, (call, after) =>
       call === 0 ? { events: [accepted], end: "hang" } : whole(after),
     );
@@ -155,7 +155,7 @@ describe.each(BOTH_CHANNELS)("followOperation over a %s channel", (_, open) => {
   });
 
   it("a reader who takes its time is no silence of the peer", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     await using server = await serveEvents(activate, (__, after) => whole(after));
     await using channel = open(server);
     const events: ActivateResponse[] = [];
@@ -254,7 +254,7 @@ describe.each(BOTH_CHANNELS)("followOperation over a %s channel", (_, open) => {
   });
 
   it("field-case-003: signal and deadline end it, told apart", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     await using server = await serveEvents(activate, () => ({ events: [accepted], end: "hang" }));
     await using channel = open(server, { clock });
     const client = agentSessionClient(channel, { clock });
@@ -272,7 +272,7 @@ describe.each(BOTH_CHANNELS)("followOperation over a %s channel", (_, open) => {
   });
 
   it("leaves a peer that does not end its stream behind the terminal event", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     await using server = await serveEvents(activate, () => ({
       events: [accepted, completed(2)],
       end: "hang",

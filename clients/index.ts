@@ -45,3 +45,4 @@ export {
 } from "./repeat.js";
 export { type RpcKind, rpcKind } from "./rpc-kind.js";
 export type { FieldViolation, StatusDetails } from "./status-details.js";
+export { DEFAULT_STEP_WINDOW, type StepStream } from "./step-stream.js";

@@ -2,10 +2,10 @@ import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { Delivery, EnvironmentService, FailureSchema } from "../gen/index.js";
+import { ManualClock } from "../test/manual-clock.js";
 import { CallError, InstanceChangedError } from "./call-error.js";
 import { NO_INFO } from "./channel.js";
 import { errorOf } from "./fixtures/call-outcome.js";
-import { manualClock } from "./fixtures/manual-clock.js";
 import { DEFAULT_REPEAT_POLICY, type RepeatChange, repeat, repeatPolicy } from "./repeat.js";
 import type { RpcKind } from "./rpc-kind.js";
 import { NO_DETAILS, type StatusDetails } from "./status-details.js";
@@ -32,7 +32,7 @@ async function run(
   ends: readonly (CallError | undefined)[],
   more: { readonly policy?: RepeatChange; readonly deadlineMs?: number; readonly random?: () => number } = {},
 ) {
-  const clock = manualClock();
+  const clock = new ManualClock();
   const waits: number[] = [];
   let attempts = 0;
   const call = repeat(
@@ -40,7 +40,7 @@ async function run(
     {
       policy: repeatPolicy(more.policy),
       clock: {
-        now: clock.now,
+        now: () => clock.now(),
         setTimer: (ms, callback) => {
           waits.push(ms);
           const timer = clock.setTimer(ms, callback);
@@ -175,7 +175,7 @@ describe("repeat", () => {
   });
 
   it("ends its wait when the caller leaves", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     const controller = new AbortController();
     let attempts = 0;
     const call = errorOf(

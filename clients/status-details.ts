@@ -5,7 +5,7 @@ import { type Status, StatusSchema } from "../gen/google/rpc/status_pb.js";
 import { type Failure, FailureSchema } from "../gen/index.js";
 
 /** ErrorInfo.domain of every status that the contract makes. */
-const ERROR_DOMAIN = "touchstone";
+export const errorDomain = "touchstone";
 
 /** A field of a request and what is wrong with it. */
 export interface FieldViolation {
@@ -54,7 +54,7 @@ export function decodeStatusDetails(base64: string | undefined): StatusDetails {
 
 /** Reads a status that came as a message, such as the answer of a refused step in a stream. */
 export function readStatus(status: Status): StatusDetails {
-  const info = unpack(status.details, ErrorInfoSchema).find((one) => one.domain === ERROR_DOMAIN);
+  const info = unpack(status.details, ErrorInfoSchema).find((one) => one.domain === errorDomain);
   const delay = unpack(status.details, RetryInfoSchema)[0]?.retryDelay;
   return {
     message: status.message === "" ? undefined : status.message,

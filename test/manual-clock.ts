@@ -9,6 +9,7 @@ interface Alarm {
 export class ManualClock implements Clock {
   #now = 0;
   readonly #alarms = new Set<Alarm>();
+  readonly #watchers = new Set<() => void>();
 
   now(): number {
     return this.#now;
@@ -21,12 +22,31 @@ export class ManualClock implements Clock {
   setTimer(ms: number, callback: () => void): Timer {
     const alarm = { at: this.#now + Math.max(0, ms), callback };
     this.#alarms.add(alarm);
+    for (const look of this.#watchers) look();
     return { cancel: () => void this.#alarms.delete(alarm) };
   }
 
   /** Timers that are set. */
   get timers(): number {
     return this.#alarms.size;
+  }
+
+  /** Milliseconds from now to each timer, the next one first. */
+  due(): number[] {
+    return [...this.#alarms].map(({ at }) => at - this.#now).sort((a, b) => a - b);
+  }
+
+  /** Waits until a timer is set that falls due `ms` from now: whatever sets it has then got that far. */
+  timer(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!this.due().includes(ms)) return;
+        this.#watchers.delete(look);
+        resolve();
+      };
+      this.#watchers.add(look);
+      look();
+    });
   }
 
   /** Moves on, setting off what falls due, in order; what that sets off in turn too. */

@@ -1,10 +1,10 @@
 import type { DescMethod, DescService, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { instanceHeader } from "../clients/metadata.js";
 import { createMessageCodec } from "../servers/runtime/grpc/message-codec.js";
-import { instanceHeader } from "../servers/runtime/instance.js";
+import { route } from "../servers/runtime/route.js";
 import { createRuntime } from "../servers/runtime/runtime.js";
 import { type RunningServer, serve } from "../servers/runtime/serve.js";
-import { route } from "../servers/runtime/service.js";
 
 /** A call that a scripted peer has had. */
 export interface SeenCall {

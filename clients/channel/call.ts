@@ -1,11 +1,12 @@
 import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { fromBinary } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { Delivery } from "../../gen/index.js";
 import { type CallError, callError } from "../call-error.js";
 import { type CallInfo, type CallMetadata, type CallOptions, NO_INFO } from "../channel.js";
 import type { Clock, Timer } from "../clock.js";
 import { type CallEnd, endOfSignal, lostEnd, OK_CODE, OK_END, tooLargeEnd } from "./call-end.js";
+import { encodeMessage } from "./encode-message.js";
 import type { Transport, TransportCall, TransportCaller } from "./transport.js";
 
 /** What the calls of a channel share. */
@@ -103,7 +104,8 @@ export abstract class Call<I extends DescMessage, O extends DescMessage> impleme
         }
         const bytes = this.encode(next.value);
         if (this.over) return;
-        await this.transportCall?.send(bytes, false);
+        const room = this.transportCall?.send(bytes, false);
+        if (room !== undefined) await room;
       }
     } catch (cause) {
       this.#requests = undefined;
@@ -167,7 +169,7 @@ export abstract class Call<I extends DescMessage, O extends DescMessage> impleme
   protected encode(request: MessageShape<I>): Uint8Array {
     let bytes: Uint8Array;
     try {
-      bytes = toBinary(this.method.input, request);
+      bytes = encodeMessage(this.method.input, request);
     } catch (cause) {
       const found = cause instanceof Error ? cause.message : String(cause);
       this.endByCaller(

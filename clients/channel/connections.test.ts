@@ -8,10 +8,10 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { Delivery, EnvironmentService } from "../../gen/index.js";
+import { ManualClock } from "../../test/manual-clock.js";
 import { BOTH_CHANNELS } from "../fixtures/both-channels.js";
 import { errorOf, gate } from "../fixtures/call-outcome.js";
 import { answer, serveHttp2 } from "../fixtures/http2-server.js";
-import { manualClock } from "../fixtures/manual-clock.js";
 import { freePort, serveTcp, serveWire } from "../fixtures/tcp-server.js";
 import { http2Channel } from "./http2-channel.js";
 
@@ -206,7 +206,7 @@ describe.each(BOTH_CHANNELS)("%s channel: connections", (name, open) => {
   });
 
   it("field-case-061: calls beyond all connections wait in turn, and the wait is told", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     const streams: ServerHttp2Stream[] = [];
     const full = gate();
     await using server = await serveHttp2(
@@ -264,7 +264,7 @@ describe.each(BOTH_CHANNELS)("%s channel: connections", (name, open) => {
 
 describe("http2 channel: connections of its own", () => {
   it("gives up a connection that brings no settings in time", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     await using server = await serveTcp(() => {});
     await using channel = http2Channel(
       { url: `http://127.0.0.1:${server.port}` },
@@ -278,7 +278,7 @@ describe("http2 channel: connections of its own", () => {
   });
 
   it("pings less often where a server finds it too much", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     let seen = 0;
     await using server = await serveHttp2(({ session }) => {
       seen += 1;

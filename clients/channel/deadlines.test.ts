@@ -3,11 +3,11 @@ import { Code } from "@connectrpc/connect";
 import type * as grpc from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { Delivery, EnvironmentService } from "../../gen/index.js";
+import { ManualClock } from "../../test/manual-clock.js";
 import { BOTH_CHANNELS } from "../fixtures/both-channels.js";
 import { errorOf, gate } from "../fixtures/call-outcome.js";
 import { serveGrpc } from "../fixtures/grpc-server.js";
 import { serveHttp2 } from "../fixtures/http2-server.js";
-import { manualClock } from "../fixtures/manual-clock.js";
 
 const { describe: describeRpc, watchSteps } = EnvironmentService.method;
 const request = create(describeRpc.input);
@@ -30,7 +30,7 @@ async function serveSilence(): Promise<{
 
 describe.each(BOTH_CHANNELS)("%s channel: deadlines and cancellation", (_, open) => {
   it("field-case-046, field-case-003a: a deadline ends the wait, whatever server and signal do", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     await using server = await serveSilence();
     await using channel = open(server, { clock });
     const { signal } = new AbortController();
@@ -48,7 +48,7 @@ describe.each(BOTH_CHANNELS)("%s channel: deadlines and cancellation", (_, open)
   });
 
   it("field-case-046: ends a stream at its deadline, after what had come", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     const two: grpc.handleServerStreamingCall<unknown, unknown> = (call) => {
       call.write(create(watchSteps.output));
       call.write(create(watchSteps.output));
@@ -125,7 +125,7 @@ describe.each(BOTH_CHANNELS)("%s channel: deadlines and cancellation", (_, open)
   });
 
   it("takes its timer back when the answer has come", async () => {
-    const clock = manualClock();
+    const clock = new ManualClock();
     const handler: grpc.handleUnaryCall<unknown, unknown> = (__, callback) =>
       callback(null, create(describeRpc.output));
     await using server = await serveGrpc(EnvironmentService, { Describe: handler });

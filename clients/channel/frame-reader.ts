@@ -15,7 +15,8 @@ export class FrameError extends Error {
 
 /**
  * Cuts answers into messages. Chunks are kept in a list and joined once, when a message is whole; one that lies in a
- * single chunk is not copied at all.
+ * single chunk is not copied at all. The gRPC handler of servers/ has a reader of its own, for it stands alone: requests may
+ * be compressed and are refused one by one, while here any fault ends the whole call.
  */
 export class FrameReader {
   readonly #maxBytes: number;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { manualClock } from "../fixtures/manual-clock.js";
+import { ManualClock } from "../../test/manual-clock.js";
 import { Keepalive } from "./keepalive.js";
 
 /** A watched connection whose peer answers pings as long as it is told to. */
 function watched(options: { readonly answers: boolean; readonly pingsPerSilence?: number }) {
-  const clock = manualClock();
+  const clock = new ManualClock();
   const pings: number[] = [];
   const deaths: number[] = [];
   const keepalive = new Keepalive({

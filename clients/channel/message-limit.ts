@@ -1,5 +1,4 @@
-/** No message is larger unless both sides declare more (R11). */
-export const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+import { maxMessageHeader, usualMaxMessageBytes } from "../metadata.js";
 
 /** A channel's limit. */
 export interface MessageLimit {
@@ -14,10 +13,10 @@ export interface MessageLimit {
  *
  * @throws Error - It is no number of bytes.
  */
-export function messageLimit(maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES): MessageLimit {
+export function messageLimit(maxMessageBytes = usualMaxMessageBytes): MessageLimit {
   if (!Number.isSafeInteger(maxMessageBytes) || maxMessageBytes < 1) {
     throw new Error(`maxMessageBytes is a whole number of bytes from 1 on; found ${maxMessageBytes}`);
   }
-  const usual = maxMessageBytes === DEFAULT_MAX_MESSAGE_BYTES;
-  return { maxMessageBytes, headers: usual ? {} : { "touchstone-max-message": String(maxMessageBytes) } };
+  const usual = maxMessageBytes === usualMaxMessageBytes;
+  return { maxMessageBytes, headers: usual ? {} : { [maxMessageHeader]: String(maxMessageBytes) } };
 }

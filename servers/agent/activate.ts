@@ -14,6 +14,7 @@ import {
   Stage,
   UsageSchema,
 } from "../../gen/index.js";
+import { keptMessageLimit } from "../runtime/answer-limit.js";
 import { checkAnswerSize } from "../runtime/answer-size.js";
 import { clamp, fromMs, toMs } from "../runtime/duration.js";
 import type { EventLog } from "../runtime/event-log.js";
@@ -62,7 +63,6 @@ export function activate<Options>(
   let running: RunningTurn | undefined;
   return sessions.operate<ActivationCompleted>(request.sessionId, {
     kind: "activation",
-    name: `activate:${request.activationIndex}`,
     index: request.activationIndex,
     fingerprint: fingerprint(ActivateRequestSchema, request),
     timeoutMs: (state) => timeoutOf(request, budgetOf(request, state), runtime),
@@ -116,7 +116,7 @@ function begin<Options>(
   });
   for (const item of request.input) state.transcript.add(index, { case: "item", value: item });
   const meter = new BudgetMeter(budget);
-  const maxOutputBytes = runtime.limits.maxMessageBytes - terminalBytes;
+  const maxOutputBytes = keptMessageLimit(runtime.limits) - terminalBytes;
   const record = new TurnRecord({
     session: state,
     index,
@@ -155,7 +155,7 @@ async function play<Options>(
       output: record.output,
       artifacts: [...(stopped.artifacts ?? [])],
     });
-    const limit = runtime.limits.maxMessageBytes - 64;
+    const limit = keptMessageLimit(runtime.limits) - 64;
     checkAnswerSize(ActivationCompletedSchema, answer, { limit, kind: FailureKind.HARNESS_CRASHED });
     return answer;
   };

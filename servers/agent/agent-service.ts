@@ -1,4 +1,5 @@
 import { clone, create } from "@bufbuild/protobuf";
+import { keyHeader } from "../../clients/metadata.js";
 import {
   ActivateRequestSchema,
   type ActivateResponse,
@@ -18,10 +19,9 @@ import {
 } from "../../gen/index.js";
 import type { Dial } from "../runtime/dial.js";
 import { followEvents } from "../runtime/follow.js";
-import { keyHeader } from "../runtime/instance.js";
+import type { HeldService } from "../runtime/held-service.js";
+import { route, tellDelivery } from "../runtime/route.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { HeldService } from "../runtime/server.js";
-import { route, tellDelivery } from "../runtime/service.js";
 import { Sessions } from "../runtime/sessions.js";
 import { validate, warmUp } from "../runtime/validate.js";
 import { activate } from "./activate.js";

@@ -1,7 +1,7 @@
 import { CallError } from "../../clients/index.js";
+import { keyHeader } from "../../clients/metadata.js";
 import { FailureKind, Retry } from "../../gen/index.js";
 import { OperationFailure } from "../runtime/failure.js";
-import { keyHeader } from "../runtime/instance.js";
 import { causeOf, failureOf, type PeerFailureOptions } from "../runtime/peer-failure.js";
 
 /** Metadata of an agent's calls: its credential, and the key of the episode that it plays in (ALL-SCOPE-004). */

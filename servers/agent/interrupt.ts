@@ -16,7 +16,7 @@ export async function interrupt<Options>(
     });
   }
   // AGT-INTR-003: of a turn that ended, however long ago, nothing changes.
-  const operation = sessions.recorded(sessionId, `activate:${activationIndex}`);
+  const operation = sessions.recorded(sessionId, { kind: "activation", index: activationIndex });
   if (operation?.state !== "running") return true;
   session.state.interrupt?.();
   await operation.settled();

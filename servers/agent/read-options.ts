@@ -1,4 +1,4 @@
-import { invalidField } from "../runtime/refusal.js";
+import { readOptionsText } from "../runtime/options-text.js";
 import type { AgentDefinition } from "./define-agent.js";
 
 /** What reading the options of a session needs. */
@@ -13,22 +13,5 @@ export function readOptions<Options>(
   { definition, defaults }: OptionsSource<Options>,
   optionsJson: string,
 ): Options {
-  const parsed = definition.options.safeParse({ ...defaults, ...objectOf(optionsJson) });
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const path = ["options_json", ...(issue?.path ?? [])].join(".");
-  throw invalidField(path, issue?.message ?? "does not fit the schema of Describe");
-}
-
-function objectOf(optionsJson: string): object {
-  if (optionsJson === "") return {};
-  const expected = "expected the text of a JSON object, found";
-  let value: unknown;
-  try {
-    value = JSON.parse(optionsJson);
-  } catch {
-    throw invalidField("options_json", `${expected} text that is no JSON`);
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  throw invalidField("options_json", `${expected} another JSON value`);
+  return readOptionsText({ schema: definition.options, defaults }, optionsJson);
 }

@@ -151,7 +151,9 @@ group("A spent budget ends the turn with its reason and the work so far", () => 
     const before = await agent.activate();
     expect(before.completed?.stopReason).toBe(StopReason.ENVIRONMENT_ENDED);
     expect(agent.environment.count("step")).toBe(1);
-    for (const [i, end] of [{ terminated: true }, { truncated: true }].entries()) {
+    // With several agents its own part may end before the episode does (ENV-MULT-006).
+    const ownEnd = { outcomes: [{ agentId: "other" }, { agentId: "agent", terminated: true }] };
+    for (const [i, end] of [{ terminated: true }, { truncated: true }, ownEnd].entries()) {
       agent.environment.script.step = async () => create(StepResponseSchema, end);
       const now = await agent.activate({ activationIndex: i + 1 });
       expect(now.completed?.stopReason).toBe(StopReason.ENVIRONMENT_ENDED);
@@ -244,19 +246,23 @@ group("A harness that does not stop", () => {
     expect((await agent.close()).message?.receipt).toMatchObject({ cleanupConfirmed: true, left: [] });
   });
 
-  it("does not keep the session from its next turn", async () => {
+  it("keeps the session from its next turn while it runs on: SESSION_BUSY, and no index is used (ALL-ORDER-003)", async () => {
     const { definition, turns, letGo } = deaf();
     await using agent = await ServedAgent.start(definition);
     await agent.opened({ budget: { wallTime: seconds(1) } });
-    for (const activationIndex of [0, 1]) {
-      const turning = agent.activate({ activationIndex });
-      await agent.settle();
-      agent.clock.advance(1000);
-      agent.clock.advance(stopGraceMs);
-      expect((await turning).completed?.stopReason).toBe(StopReason.WALL_TIME);
-    }
-    expect(turns).toHaveLength(2);
-    expect(turns[1]?.history.map(line)).toEqual(["USER: go", "agent USER: before"]);
+    const turning = agent.activate();
+    await agent.settle();
+    agent.clock.advance(1000);
+    agent.clock.advance(stopGraceMs);
+    expect((await turning).completed?.stopReason).toBe(StopReason.WALL_TIME);
+    const early = agent.activate({ activationIndex: 1 });
+    await agent.settle();
+    agent.clock.advance(10_000);
+    expect((await early).refused).toBe("SESSION_BUSY");
+    expect(turns).toHaveLength(1);
     letGo();
+    await agent.settle();
+    expect((await agent.activate({ activationIndex: 1 })).completed?.stopReason).toBe(StopReason.DONE);
+    expect(turns[1]?.history.map(line)).toEqual(["USER: go", "agent USER: before"]);
   });
 });

@@ -3,6 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { CallError, type Channel, type EnvironmentClient, environmentClient } from "../../clients/index.js";
 import {
   ActionSchema,
+  type AgentOutcome,
   Boundary,
   FailureKind,
   type Item,
@@ -17,7 +18,7 @@ import { accessHeaders, failureOfAccess } from "./granted-access.js";
 export interface Stepped {
   /** What the environment said: the call's result first; an error result where the call was refused. */
   readonly items: readonly Item[];
-  /** The episode is over: the step ended it, or was refused because it had ended before. */
+  /** The agent's part, or the episode, is over: the step ended it, or was refused because it had ended before. */
   readonly ended: "no" | "now" | "before";
 }
 
@@ -61,7 +62,7 @@ async function step(
     const response = await client.step({ sessionId, name, actions }, { signal });
     return {
       items: itemsFor(call, response, agentId),
-      ended: response.terminated || response.truncated ? "now" : "no",
+      ended: isOver(response) || isOver(outcomeOf(response, agentId)) ? "now" : "no",
     };
   } catch (error) {
     const refused = error instanceof CallError ? refusedCall(error, call) : undefined;
@@ -71,8 +72,8 @@ async function step(
 }
 
 /** What the environment answered to a call: its result first, whatever else it said to the agent behind it. */
-function itemsFor(call: ToolCall, { outcomes }: StepResponse, agentId: string): Item[] {
-  const observation = outcomes.find((outcome) => outcome.agentId === agentId)?.observation;
+function itemsFor(call: ToolCall, response: StepResponse, agentId: string): Item[] {
+  const observation = outcomeOf(response, agentId)?.observation;
   const items = observation?.items ?? [];
   const result = items.find(({ kind }) => kind.case === "toolResult" && kind.value.callId === call.callId);
   if (result !== undefined) return [result, ...items.filter((item) => item !== result)];
@@ -80,6 +81,15 @@ function itemsFor(call: ToolCall, { outcomes }: StepResponse, agentId: string): 
   const made = toolResult(call.callId, "");
   if (observation !== undefined && observation.content.length > 0) made.content = observation.content;
   return [toolResultItem(made), ...items];
+}
+
+function outcomeOf({ outcomes }: StepResponse, agentId: string): AgentOutcome | undefined {
+  return outcomes.find((outcome) => outcome.agentId === agentId);
+}
+
+/** Whether the episode, or one agent's part in it, has ended (ENV-MULT-006). */
+function isOver(ending: Pick<AgentOutcome, "terminated" | "truncated"> | undefined): boolean {
+  return ending !== undefined && (ending.terminated || ending.truncated);
 }
 
 /** A refusal that says something about the episode or about the call itself; others are failures. */
@@ -93,6 +103,8 @@ function refusedCall(error: CallError, call: ToolCall): Stepped | undefined {
     // What the environment refuses as malformed is the model's to correct (AGT-ACT-007, field-case-087).
     case "INVALID_FIELD":
     case "UNKNOWN_TOOL":
+    // Among several agents it may wait, or hand over (ENV-MULT-003).
+    case "OUT_OF_TURN":
       return { items: [toolResultItem(toolResult(call.callId, error.rawMessage, true))], ended: "no" };
     default:
       return undefined;

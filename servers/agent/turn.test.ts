@@ -152,6 +152,18 @@ group("A turn of tool-loop", () => {
     );
   });
 
+  it("gives the model what is refused because it is not its turn (ENV-MULT-003)", async () => {
+    await using agent = await ServedAgent.start(toolLoop);
+    agent.environment.script.step = async () => {
+      throw new Refusal("OUT_OF_TURN", "it is not the turn of agent");
+    };
+    agent.model.says(toolCalls([add("c1")]), text("I wait"));
+    await agent.opened();
+    const turned = await agent.activate();
+    expect(turned.completed?.stopReason).toBe(StopReason.DONE);
+    expect(output(turned)[1]).toBe("result c1 error: it is not the turn of agent");
+  });
+
   it("tells the model whatever else the environment says with a result, and makes one where there is none", async () => {
     await using agent = await ServedAgent.start(toolLoop);
     let step = 0;

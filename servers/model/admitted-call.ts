@@ -9,7 +9,7 @@ import { RunningCall } from "./running-call.js";
 export interface Origin {
   /** The gateway whose key it carries. */
   readonly gateway: OpenGateway | undefined;
-  readonly call: Pick<HandlerContext, "signal" | "timeoutMs">;
+  readonly call: Pick<HandlerContext, "requestHeader" | "signal" | "timeoutMs">;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { EpisodeContext, Sampling, TaskId } from "../../gen/index.js";
+import type { Principals } from "../runtime/principals.js";
 import type { Session } from "../runtime/session.js";
 import type { Sessions } from "../runtime/sessions.js";
 import type { Capture } from "./capture.js";
@@ -26,4 +27,6 @@ export interface Gateways {
   readonly sessions: Sessions<Gateway>;
   /** Ids by key, for keys that are alive. */
   readonly keys: Map<string, string>;
+  /** Who else may call; undefined: the controller shows no credential. */
+  readonly principals: Principals | undefined;
 }

@@ -12,6 +12,7 @@ import {
   Stage,
   TokenRecordSchema,
 } from "../../gen/index.js";
+import { answerLimit } from "../runtime/answer-limit.js";
 import { checkAnswerSize } from "../runtime/answer-size.js";
 import { fromMs } from "../runtime/duration.js";
 import { OperationFailure, toFailure } from "../runtime/failure.js";
@@ -56,7 +57,7 @@ export async function generate(context: ModelContext, ask: Ask): Promise<Generat
       const whole = await askModel(context, ask, { callId, running, entry });
       const answer = forCaller(whole, ask.request);
       checkAnswerSize(GenerateResponseSchema, answer, {
-        limit: context.runtime.limits.maxMessageBytes - streamFrameBytes,
+        limit: answerLimit(context.runtime.limits, ask.call) - streamFrameBytes,
         kind: FailureKind.MODEL_INVALID_OUTPUT,
       });
       if (entry !== undefined) capture?.complete(entry, whole, clock.now() - arrived);

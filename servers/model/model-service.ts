@@ -19,10 +19,10 @@ import {
 } from "../../gen/index.js";
 import { serviceInfo } from "../runtime/describe.js";
 import { cancelledFailure } from "../runtime/failure.js";
+import type { HeldService } from "../runtime/held-service.js";
 import { invalidField } from "../runtime/refusal.js";
+import { routeShared, tellDelivery } from "../runtime/route.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { HeldService } from "../runtime/server.js";
-import { route, tellDelivery } from "../runtime/service.js";
 import { Sessions } from "../runtime/sessions.js";
 import { validate, warmUp } from "../runtime/validate.js";
 import { CallFeed } from "./call-feed.js";
@@ -61,7 +61,11 @@ export function modelService(options: ModelServiceOptions): HeldService {
   };
   warmUp([GenerateRequestSchema, StreamGenerateRequestSchema, OpenGatewayRequestSchema]);
 
-  const routed = route(runtime, ModelService, {
+  const access = {
+    shared: ["generate", "streamGenerate", "countTokens"],
+    knows: (token: string) => gateways.keys.has(token),
+  };
+  const routed = routeShared({ runtime, access }, ModelService, {
     describe: () => describe(definition, runtime),
     async generate(request, call) {
       const gateway = gatewayOf(call, gateways);
@@ -144,7 +148,7 @@ function createGateways(runtime: Runtime): Gateways {
       return [];
     },
   });
-  return { sessions, keys };
+  return { sessions, keys, principals: runtime.principals };
 }
 
 function describe(definition: ModelDefinition, runtime: Runtime) {

@@ -7,6 +7,7 @@ import {
   type OpenGatewayResponse,
   OpenGatewayResponseSchema,
 } from "../../gen/index.js";
+import { keptMessageLimit } from "../runtime/answer-limit.js";
 import { fromMs } from "../runtime/duration.js";
 import { fingerprint } from "../runtime/fingerprint.js";
 import { newToken } from "../runtime/identity.js";
@@ -53,7 +54,7 @@ export function openGateway(
           sampling,
           capture: new Capture({
             level,
-            maxMessageBytes: runtime.limits.maxMessageBytes,
+            maxMessageBytes: keptMessageLimit(runtime.limits),
             onError: (error) =>
               runtime.log.error({ gateway: request.gatewayId, err: error }, "unexpected error"),
           }),

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { type Feature, type ServiceInfo, ServiceInfoSchema } from "../../gen/index.js";
+import { Feature, type ServiceInfo, ServiceInfoSchema } from "../../gen/index.js";
 import { describeLimits, describeRetention } from "./limits.js";
 import type { Runtime } from "./runtime.js";
 
@@ -20,7 +20,7 @@ export function serviceInfo(runtime: Runtime, described: Described): ServiceInfo
     contractVersion,
     instanceId: runtime.instanceId,
     draining: runtime.draining,
-    features: [...described.features],
+    features: [...(runtime.principals === undefined ? [] : [Feature.PRINCIPALS]), ...described.features],
     limits: describeLimits(runtime.limits),
     retention: describeRetention(runtime.limits),
   });

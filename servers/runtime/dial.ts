@@ -5,6 +5,8 @@ export interface PeerEndpoint {
   readonly url: string;
   /** Certificates to trust, PEM; empty or absent: the machine's own. */
   readonly caPem?: string;
+  /** What to show a server that asks who calls (mutual TLS), PEM; absent: nothing. */
+  readonly clientCert?: { readonly certPem: string; readonly keyPem: string };
 }
 
 /** A channel to a peer; the same one for the same endpoint. */
@@ -14,11 +16,15 @@ export type Dial = (endpoint: PeerEndpoint) => Channel;
 export class Channels implements AsyncDisposable {
   readonly #channels = new Map<string, Channel>();
 
-  readonly dial: Dial = ({ url, caPem = "" }) => {
-    const key = `${url}\n${caPem}`;
+  readonly dial: Dial = ({ url, caPem = "", clientCert }) => {
+    const key = [url, caPem, clientCert?.certPem, clientCert?.keyPem].join("\n");
     let channel = this.#channels.get(key);
     if (channel === undefined) {
-      channel = http2Channel({ url, ...(caPem === "" ? {} : { caPem }) });
+      channel = http2Channel({
+        url,
+        ...(caPem === "" ? {} : { caPem }),
+        ...(clientCert === undefined ? {} : { clientCert }),
+      });
       this.#channels.set(key, channel);
     }
     return channel;

@@ -12,6 +12,17 @@ export function fromMs(ms: number): Duration {
   return create(DurationSchema, { seconds: BigInt(seconds), nanos: Math.round((ms - seconds * 1000) * 1e6) });
 }
 
+/** Seconds of the longest duration that the protobuf type may hold: some 10,000 years. */
+const longestSeconds = 315_576_000_000n;
+
+/** What is wrong with a duration of a request; undefined where nothing is. None is negative here. */
+export function durationProblem({ seconds, nanos }: Duration): string | undefined {
+  const sound =
+    seconds >= 0n && seconds <= longestSeconds && Number.isInteger(nanos) && nanos >= 0 && nanos < 1e9;
+  if (sound) return undefined;
+  return `expected a duration of 0 or more, seconds to ${longestSeconds} and nanos below 1000000000, found seconds ${seconds} and nanos ${nanos}`;
+}
+
 /** Bounds of a duration that callers ask for, in milliseconds. */
 export interface Bounds {
   readonly minimumMs: number;

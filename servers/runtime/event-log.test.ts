@@ -57,6 +57,21 @@ describe("EventLog", () => {
     expect((await texts(follow()))[0]).toBe("1 1");
   });
 
+  it("keeps as much as it is told to, goes on with another's count, and closes without a terminal event", async () => {
+    const { clock, leave } = createLog();
+    const log = new EventLog<Event>(() => 1, { kept: 2, last: 5n });
+    for (const text of ["a", "b", "c"]) log.append(event(text));
+    log.close();
+    const options = { signal: leave.signal, clock, heartbeat: () => event("heartbeat") };
+    const gap = (until: bigint) => event(`gap ${until}`);
+    expect(await texts(log.follow({ ...options, gap, afterSequence: 5n }))).toEqual([
+      "0 gap 6",
+      "7 b",
+      "8 c",
+    ]);
+    expect(await texts(log.follow({ ...options, gap, afterSequence: 8n }))).toEqual([]);
+  });
+
   it("shows deltas to those who read now, unnumbered, and keeps none (ALL-EVT-002)", async () => {
     const { log, follow } = createLog();
     const reading = texts(follow());

@@ -14,6 +14,14 @@ export const heartbeatMs = 10_000;
 /** A stream's first message comes within 1 s (ALL-ALIVE-001). */
 export const firstMessageMs = 700;
 
+/** How a log is kept. */
+export interface EventLogOptions {
+  /** How much is kept at least, as `sizeOf` measures it; absent: `keptEventBytes`. */
+  readonly kept?: number;
+  /** Sequence behind which the log begins, where it goes on with another's count; absent: 0. */
+  readonly last?: bigint;
+}
+
 interface Reader<E> {
   deltas: E[];
   wake(): void;
@@ -21,18 +29,25 @@ interface Reader<E> {
 
 /**
  * The events of one streamed operation (R17): numbered from 1 without gaps, the last one terminal. Readers come and go
- * and read at their own pace; none stalls the operation. Old events go once newer ones fill `keptEventBytes`.
+ * and read at their own pace; none stalls the operation. Old events go once newer ones fill what is kept.
  */
 export class EventLog<E extends SequencedEvent> {
   #events: { readonly event: E; readonly bytes: number }[] = [];
   #bytes = 0;
   /** Sequence of the first event that is kept. */
-  #first = 1n;
+  #first: bigint;
   #ended = false;
   #error: unknown;
   readonly #readers = new Set<Reader<E>>();
+  readonly #kept: number;
 
-  constructor(private readonly sizeOf: (event: E) => number) {}
+  constructor(
+    private readonly sizeOf: (event: E) => number,
+    { kept = keptEventBytes, last = 0n }: EventLogOptions = {},
+  ) {
+    this.#kept = kept;
+    this.#first = last + 1n;
+  }
 
   /** Number of readers that follow now. */
   get readers(): number {
@@ -50,7 +65,7 @@ export class EventLog<E extends SequencedEvent> {
     const bytes = this.sizeOf(event);
     this.#events.push({ event, bytes });
     this.#bytes += bytes;
-    while (this.#events.length > 1 && this.#bytes - (this.#events[0]?.bytes ?? 0) >= keptEventBytes) {
+    while (this.#events.length > 1 && this.#bytes - (this.#events[0]?.bytes ?? 0) >= this.#kept) {
       this.#bytes -= this.#events.shift()?.bytes ?? 0;
       this.#first += 1n;
     }
@@ -70,6 +85,12 @@ export class EventLog<E extends SequencedEvent> {
   /** Records the terminal event (ALL-EVT-003). */
   end(terminal: E): void {
     this.append(terminal);
+    this.#ended = true;
+    this.#wakeAll();
+  }
+
+  /** Ends a log that has no terminal event: its readers get what is left and end. */
+  close(): void {
     this.#ended = true;
     this.#wakeAll();
   }

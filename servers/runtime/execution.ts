@@ -6,7 +6,8 @@ import {
   timeoutFailure,
   toFailure,
 } from "./failure.js";
-import { LazyAbort, type Outcome } from "./operation.js";
+import { LazyAbort } from "./lazy-abort.js";
+import type { Outcome } from "./operation.js";
 
 /** A failure that the work itself told is none, unless something unforeseen is behind it. */
 function isUnexpected(error: unknown): boolean {

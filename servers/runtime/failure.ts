@@ -1,8 +1,8 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { errorDomain } from "../../clients/status-details.js";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { type Failure, FailureKind, FailureSchema, Retry, Stage } from "../../gen/index.js";
-import { errorDomain } from "./refusal.js";
 
 /** What an author says of a failure; the runtime adds the rest. */
 export type FailureInit = Omit<MessageInitShape<typeof FailureSchema>, "$typeName">;

@@ -7,10 +7,3 @@ import { newId } from "./identity.js";
 export function newInstanceId(): string {
   return newId("i");
 }
-
-/** Header of every answer, refusals included (ALL-SCOPE-001). */
-export const instanceHeader = "touchstone-instance";
-/** Trailer that tells how an answer came about (ALL-REPEAT-019). */
-export const deliveryTrailer = "touchstone-delivery";
-/** Request metadata: one value for all calls of an episode and its forks (ALL-SCOPE-004). */
-export const keyHeader = "touchstone-key";

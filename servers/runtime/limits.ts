@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { usualMaxMessageBytes } from "../../clients/metadata.js";
 import { DurationBoundsSchema, type RetentionSchema, type ServiceLimitsSchema } from "../../gen/index.js";
 import { type Bounds, fromMs } from "./duration.js";
 import { keptEventBytes } from "./event-log.js";
@@ -7,6 +8,10 @@ import { keptEventBytes } from "./event-log.js";
 export interface Limits {
   /** Largest message taken and sent, in bytes; at least 4 MiB. */
   readonly maxMessageBytes: number;
+  /** Largest blob taken, in bytes (feature BLOBS). */
+  readonly maxBlobBytes: number;
+  /** Bytes of blobs held in all. */
+  readonly heldBlobBytes: number;
   /** Sessions held at once; undefined: no cap. */
   readonly maxSessions?: number | undefined;
   /** Longest wait for a free place, in milliseconds; 0: refused at once. */
@@ -29,7 +34,9 @@ const minute = 60_000;
 
 /** Bounds that hold where a configuration says nothing. */
 export const defaultLimits: Limits = {
-  maxMessageBytes: 4 << 20,
+  maxMessageBytes: usualMaxMessageBytes,
+  maxBlobBytes: 64 << 20,
+  heldBlobBytes: 512 << 20,
   queueTimeoutMs: 0,
   lease: { minimumMs: 1000, defaultMs: 2 * minute, maximumMs: 60 * minute },
   timeout: { minimumMs: 1, defaultMs: 10 * minute, maximumMs: 24 * 60 * minute },

@@ -1,6 +1,7 @@
 import type { OperationFailedError } from "./failure.js";
 import type { Fingerprint } from "./fingerprint.js";
 import { newAnswerId } from "./identity.js";
+import { LazyAbort } from "./lazy-abort.js";
 
 /** How an operation ended: with an answer, or with a recorded failure. */
 export type Outcome<A> =
@@ -112,31 +113,5 @@ export class Operation<A> {
   #wakeAll(): void {
     for (const wake of this.#wake) wake();
     this.#wake = [];
-  }
-}
-
-/** An AbortController that is made only when somebody listens. */
-export class LazyAbort {
-  #controller: AbortController | undefined;
-  #reason: unknown;
-  #aborted = false;
-
-  get aborted(): boolean {
-    return this.#aborted;
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#aborted) this.#controller.abort(this.#reason);
-    }
-    return this.#controller.signal;
-  }
-
-  abort(reason?: unknown): void {
-    if (this.#aborted) return;
-    this.#aborted = true;
-    this.#reason = reason;
-    this.#controller?.abort(reason);
   }
 }

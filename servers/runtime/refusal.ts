@@ -1,11 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { errorDomain, type FieldViolation } from "../../clients/status-details.js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { ErrorReason } from "../../gen/index.js";
 import { fromMs } from "./duration.js";
-
-/** ErrorInfo.domain of every status that this contract makes. */
-export const errorDomain = "touchstone";
 
 /** Name of a reason as ErrorInfo carries it: the enum value's without its prefix. */
 export type ReasonName = Exclude<keyof typeof ErrorReason, "UNSPECIFIED" | "OPERATION_FAILED">;
@@ -47,13 +45,7 @@ const codes: Record<ReasonName, Code> = {
   FEATURE_UNSUPPORTED: Code.Unimplemented,
 };
 
-/** A field of a request and what is wrong with it. */
-export interface FieldViolation {
-  /** Path in the request, such as `task.input[0].item_id`. */
-  readonly field: string;
-  /** What was expected, what was found. */
-  readonly description: string;
-}
+export type { FieldViolation };
 
 /** What a refusal tells beside its message. */
 export interface RefusalOptions {
@@ -124,4 +116,18 @@ export function unsupported(feature: string, what: string): Refusal {
   return new Refusal("FEATURE_UNSUPPORTED", `${what} needs feature ${feature}, which is not declared`, {
     metadata: { feature },
   });
+}
+
+/** The refusal of whatever is new while a server drains (R18, ALL-DRAIN-002); another replica may take it. */
+export function drainingRefusal(): Refusal {
+  return new Refusal("DRAINING", "this server takes nothing new; another replica may");
+}
+
+/** The refusal of an answer that its caller does not take (R11). */
+export function tooLarge({ limit, actual }: { readonly limit: number; readonly actual: number }): Refusal {
+  return new Refusal(
+    "MESSAGE_TOO_LARGE",
+    `the answer has ${actual} bytes and the caller takes ${limit}; declare more in touchstone-max-message`,
+    { metadata: { limit: String(limit), actual: String(actual) } },
+  );
 }

@@ -1,11 +1,14 @@
+import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import { type Admission, type AdmissionOptions, createAdmission } from "./admission.js";
+import type { CallObserver } from "./call-observer.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { MessageCodec } from "./grpc/index.js";
 import { newInstanceId } from "./instance.js";
 import { createLedger, type Ledger } from "./ledger.js";
 import { defaultLimits, type Limits } from "./limits.js";
 import type { Logger } from "./log.js";
+import type { Principals } from "./principals.js";
 import { memoryRecords } from "./records.js";
 
 /**
@@ -23,6 +26,12 @@ export interface Runtime {
   readonly log: Logger;
   /** How messages become bytes; absent: protobuf-es. */
   readonly codec: MessageCodec | undefined;
+  /** Who may call (feature PRINCIPALS); absent: everybody who reaches it, which is for loopback only. */
+  readonly principals: Principals | undefined;
+  /** Told of every call; absent: nobody is. */
+  readonly observers: readonly CallObserver[];
+  /** Seals verifier_state (32 bytes); shared by replicas that verify each other's sessions. Absent: one of this process. */
+  readonly verifierKey: Uint8Array;
   /** True from SIGTERM on: nothing new is taken (R18). */
   draining: boolean;
   /** Where this server is reached; set once it listens. Empty before. */
@@ -40,6 +49,9 @@ export function createRuntime(
     instanceId: newInstanceId(),
     log: pino({ level: "silent" }),
     codec: undefined,
+    principals: undefined,
+    observers: [],
+    verifierKey: randomBytes(32),
     draining: false,
     url: "",
     ...parts,

@@ -2,9 +2,9 @@ import { createRegistry } from "@bufbuild/protobuf";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.js";
 import { file_touchstone_v1_failure } from "../../gen/index.js";
 import type { Clock } from "./clock.js";
+import type { HeldService } from "./held-service.js";
 import { createHealth, openPort, type PortOptions, reflectionRoutes } from "./port/index.js";
 import type { Runtime } from "./runtime.js";
-import type { HeldService } from "./server.js";
 
 /** Where and how a server listens. */
 export interface ServeOptions {
@@ -15,6 +15,8 @@ export interface ServeOptions {
   /** Default: a free one. */
   readonly port?: number;
   readonly tls?: PortOptions["tls"];
+  /** Where callers on other machines reach it, as answers name it. Absent: what it listens on, seen from this machine. */
+  readonly publicUrl?: string;
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
   /** Milliseconds that held sessions are served after the server was asked to stop. Default: 30 s. */
@@ -43,10 +45,10 @@ const loopback = new Set(["127.0.0.1", "::1", "localhost"]);
 export async function serve(options: ServeOptions): Promise<RunningServer> {
   const { runtime, services } = options;
   const host = options.host ?? "127.0.0.1";
-  if (!loopback.has(host)) {
+  if (!loopback.has(host) && runtime.principals === undefined) {
     // ALL-PRIN-008
     throw new Error(
-      `listening on ${host} needs feature PRINCIPALS, which this server does not have yet: listen on 127.0.0.1`,
+      `listening on ${host} needs feature PRINCIPALS: give the server a credential that its callers show, or listen on 127.0.0.1`,
     );
   }
   const routes = services.flatMap((service) => service.routes);
@@ -64,9 +66,12 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
       runtime.log.error({ rpc: `${method.parent.typeName}/${method.name}`, err: error }, "unexpected error"),
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     ...(options.allowedOrigins === undefined ? {} : { allowedOrigins: options.allowedOrigins }),
-    ...(options.allowedHosts === undefined ? {} : { allowedHosts: options.allowedHosts }),
+    allowedHosts: [
+      ...(options.allowedHosts ?? []),
+      ...(options.publicUrl === undefined ? [] : [new URL(options.publicUrl).hostname]),
+    ],
   });
-  runtime.url = port.url;
+  runtime.url = options.publicUrl ?? port.url;
   runtime.log.info({ url: port.url, services: names }, "serving");
 
   let closing: Promise<void> | undefined;

@@ -107,7 +107,7 @@ export class SessionEnds<S> {
   async #release(session: Session<S>): Promise<void> {
     const { runtime, what } = this.options;
     const left: LeftResource[] = [];
-    if (!(await this.#quiet(session))) {
+    if (!(await this.quiet(session))) {
       left.push(
         this.#left("operation", session.id, tooLong("its work did not stop", runtime.limits.closeGraceMs)),
       );
@@ -140,7 +140,7 @@ export class SessionEnds<S> {
   }
 
   /** Whether all work of a session has returned within the grace (ALL-CLOSE-007). */
-  async #quiet(session: Session<S>): Promise<boolean> {
+  async quiet(session: Session<S>): Promise<boolean> {
     if (session.loose.size === 0 && session.executions.size === 0) return true;
     // Executions were cancelled; one turn of the loop moves them to `loose`.
     await new Promise(setImmediate);

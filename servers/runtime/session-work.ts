@@ -10,6 +10,8 @@ import type { Session } from "./session.js";
 export interface Opened<S, A> {
   readonly state: S;
   readonly answer: A;
+  /** Operations that its numbering begins behind, by kind; absent: none (Fork). */
+  readonly begun?: ReadonlyMap<string, number>;
 }
 
 /** The opening of a session: Seed, Open, OpenGateway. */
@@ -23,6 +25,8 @@ export interface Opening<S, A> {
   readonly timeout: Duration | undefined;
   /** Checks what only a new opening needs, before a place is asked for; throws refusals. */
   readonly check?: () => void;
+  /** Told when it has its place and begins; may still refuse, and holds nothing then. */
+  readonly begin?: () => void;
   make(execution: Execution<A>, opening: OpeningFacts): Promise<Opened<S, A>>;
 }
 
@@ -37,11 +41,13 @@ export interface OpeningFacts {
 export interface SessionWork<S, A> {
   /** The kind, by which operations are numbered: `step`, `verification`. */
   readonly kind: string;
-  /** The name in the session, kind first: `step:3`, `action:x`. */
-  readonly name: string;
+  /** Its number where the caller gives it: its name then. Absent: the server numbers it. */
+  readonly index: number | undefined;
+  /** Its name where the caller does not number it, kind first: `action:x`. */
+  readonly ownName?: string | undefined;
   readonly fingerprint: Fingerprint;
-  /** Its index where the caller numbers it; absent where the server does, or nobody. */
-  readonly index?: number | undefined;
+  /** Newest answers of the kind that are kept while the session lives. Absent: all. */
+  readonly keepNewest?: number;
   /** Bound of the work, told from the state where it depends on what opened the session. */
   readonly timeoutMs: number | ((state: S) => number);
   readonly context: FailureContext | ((state: S) => FailureContext);

@@ -38,6 +38,8 @@ export class Session<S> {
   end: SessionEnd | undefined;
   /** Next index of each kind of operation that is numbered (ALL-ORDER-001). */
   readonly next = new Map<string, number>();
+  /** Index of the first operation of each kind that this session itself had; absent: 0. */
+  first: ReadonlyMap<string, number> = new Map();
   readonly turn = new Turn();
   /** What runs now; a Close cancels it. */
   readonly executions = new Set<Execution<unknown>>();
@@ -62,11 +64,19 @@ export class Session<S> {
     readonly context: EpisodeContext | undefined,
   ) {}
 
-  /** Number of operations of a kind that were begun. */
+  /** Number of operations of a kind that were begun, with those that it goes on behind: the next one's index. */
   begun(kind: string): number {
     return this.next.get(kind) ?? 0;
   }
+
+  /** Number of operations of a kind that were begun in this session itself. */
+  performed(kind: string): number {
+    return this.begun(kind) - (this.first.get(kind) ?? 0);
+  }
 }
+
+/** A session that is open and was made. */
+export type OpenSession<S> = Session<S> & { state: S };
 
 /** The lease as answers echo it (ALL-LEASE-001). */
 export function describeLease(leaseMs: number, maxLifetimeMs: number | undefined): Lease {

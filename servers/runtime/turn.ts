@@ -6,6 +6,11 @@ export class Turn {
   #taken = false;
   readonly #queue: (() => void)[] = [];
 
+  /** Whether somebody has the turn. */
+  get taken(): boolean {
+    return this.#taken;
+  }
+
   /** Takes the turn, at once if it is free. */
   take(): void | Promise<void> {
     if (!this.#taken) {

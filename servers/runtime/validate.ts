@@ -1,6 +1,7 @@
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
+import { malformedDurations } from "./check-durations.js";
 import { type FieldViolation, Refusal } from "./refusal.js";
 
 const validator = createValidator();
@@ -19,17 +20,24 @@ function describe(violation: Violation): FieldViolation {
 export function validate<D extends DescMessage>(schema: D, request: MessageShape<D>): void {
   const result = validator.validate(schema, request);
   switch (result.kind) {
-    case "valid":
+    case "valid": {
+      const malformed = malformedDurations(schema, request);
+      if (malformed.length > 0) throw refusal("INVALID_FIELD", malformed);
       return;
+    }
     case "error":
       throw result.error;
     case "invalid": {
       const violations = result.violations.map(describe);
       const unknownEnum = result.violations.every((violation) => enumRules.has(violation.ruleId));
-      const text = violations.map((violation) => `${violation.field}: ${violation.description}`).join("; ");
-      throw new Refusal(unknownEnum ? "UNKNOWN_ENUM" : "INVALID_FIELD", text, { violations });
+      throw refusal(unknownEnum ? "UNKNOWN_ENUM" : "INVALID_FIELD", violations);
     }
   }
+}
+
+function refusal(reason: "UNKNOWN_ENUM" | "INVALID_FIELD", violations: readonly FieldViolation[]): Refusal {
+  const text = violations.map(({ field, description }) => `${field}: ${description}`).join("; ");
+  return new Refusal(reason, text, { violations });
 }
 
 /** Prepares the rules of a request type, which takes up to 100 ms the first time. */

@@ -1,4 +1,5 @@
 import { expect, describe as group, it } from "vitest";
+import { FailureKind } from "../../gen/index.js";
 import * as fixture from "./fixture.js";
 import { nextIndexFailure } from "./gated-world.js";
 
@@ -41,6 +42,37 @@ group("R3: order", () => {
     f.controls.step.open();
     await Promise.all([slow, next, judged]);
     expect(ended).toEqual(["replay", "step 1", "step 2", "verify"]);
+  });
+
+  it("begins nothing beside work that has passed its timeout and has not stopped (ALL-ORDER-003)", async () => {
+    await using f = await fixture.startFixture();
+    await f.client.unary(seed, fixture.seedRequest());
+    f.controls.obedient = false;
+    f.controls.verify.shut();
+    const judged = f.client.stream(verify, {
+      ...fixture.verifyRequest(0, { final: false }),
+      timeout: { seconds: 1n },
+    });
+    await f.controls.verify.arrived(1);
+    f.clock.advance(1000);
+    const [terminal] = (await judged).messages.slice(-1);
+    expect(terminal).toMatchObject({
+      event: {
+        case: "result",
+        value: { outcome: { case: "failure", value: { kind: FailureKind.TIMEOUT } } },
+      },
+    });
+    const early = f.client.unary(step, fixture.stepRequest(0));
+    await f.client.unary(fixture.describe, {});
+    f.clock.advance(10_000);
+    expect((await early).error).toMatchObject({ code: "FAILED_PRECONDITION", reason: "SESSION_BUSY" });
+    expect(f.controls.counts.step).toBe(0);
+    const waiting = f.client.unary(step, fixture.stepRequest(0));
+    await f.client.unary(fixture.describe, {});
+    expect(f.controls.counts.step).toBe(0);
+    f.controls.verify.open();
+    expect((await waiting).error).toBeUndefined();
+    expect(f.controls.counts.step).toBe(1);
   });
 
   it("does not let sessions wait for each other", async () => {

@@ -1,6 +1,8 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { expect, describe as group, it } from "vitest";
-import { FailureKind, StepResponseSchema } from "../../gen/index.js";
+import { http2Channel } from "../../clients/channel/http2-channel.js";
+import { createClient } from "../../clients/client.js";
+import { EnvironmentService, FailureKind, StepResponseSchema } from "../../gen/index.js";
 import * as fixture from "./fixture.js";
 
 const { seed, step, close } = fixture;
@@ -28,6 +30,40 @@ group("R11: sizes", () => {
     expect(told.limit).toBe(limit);
     expect(told.actual).toBeGreaterThan(limit);
     expect((await f.client.unary(close, fixture.closeRequest())).message?.steps).toBe(3);
+  });
+
+  it("gives a caller no more than it declares, and more to one that does (ALL-DESC-009)", async () => {
+    await using f = await fixture.startFixture({ maxMessageBytes: 8 << 20 });
+    await f.client.unary(seed, fixture.seedRequest());
+    f.controls.observation = "x".repeat(5 << 20);
+    const undeclared = await f.client.unary(step, fixture.stepRequest(0));
+    expect(undeclared.error).toMatchObject({ reason: "OPERATION_FAILED" });
+    expect(JSON.parse(undeclared.error?.failure?.detailsJson ?? "{}")).toMatchObject({ limit });
+
+    const channel = http2Channel({ url: f.server.url }, { maxMessageBytes: 8 << 20 });
+    const client = createClient(EnvironmentService, channel);
+    try {
+      await client.seed(fixture.seedRequest("s2"));
+      const declared = await client.step(fixture.stepRequest(0, "go", "s2"));
+      expect(declared.outcomes).toHaveLength(1);
+      // The same answer, asked for again by a caller that takes less.
+      const replayed = await f.client.unary(step, fixture.stepRequest(0, "go", "s2"));
+      expect(replayed.error).toMatchObject({
+        reason: "MESSAGE_TOO_LARGE",
+        metadata: { limit: String(limit) },
+      });
+    } finally {
+      await channel.close();
+    }
+    const small = { metadata: { "touchstone-max-message": "1000" } };
+    await f.client.unary(seed, fixture.seedRequest("s3"));
+    f.controls.observation = "x".repeat(2000);
+    const bounded = await f.client.unary(step, fixture.stepRequest(0, "go", "s3"), small);
+    expect(JSON.parse(bounded.error?.failure?.detailsJson ?? "{}")).toMatchObject({ limit: 1000 });
+    const bad = { metadata: { "touchstone-max-message": "much" } };
+    expect((await f.client.unary(step, fixture.stepRequest(1), bad)).error?.fields).toEqual([
+      "touchstone-max-message",
+    ]);
   });
 
   it("serves a request just under the limit and refuses a larger one alone; the connection lives on", async () => {

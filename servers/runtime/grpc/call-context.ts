@@ -99,6 +99,12 @@ export class CallContext implements HandlerContext {
     return this.state.requestHeader;
   }
 
+  /** A header as it came in, for {@link requestHeaderOf}. */
+  incoming(name: string): string | undefined {
+    const value = this.state.incoming[name.toLowerCase()];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
   get responseHeader(): Headers {
     this.state.responseHeader ??= new Headers();
     return this.state.responseHeader;
@@ -117,6 +123,18 @@ export class CallContext implements HandlerContext {
     const { incoming } = this.state;
     return `${incoming[":scheme"] ?? "http"}://${incoming[":authority"] ?? incoming.host ?? "localhost"}${incoming[":path"] ?? ""}`;
   }
+}
+
+/**
+ * One header of a call's request, if it has it (of several values all, with commas). Of the gRPC handler's own contexts it is read
+ * where it came in, without a Headers object for all of them; of any other from its `requestHeader`.
+ */
+export function requestHeaderOf(
+  context: Pick<HandlerContext, "requestHeader">,
+  name: string,
+): string | undefined {
+  const value = context instanceof CallContext ? context.incoming(name) : context.requestHeader.get(name);
+  return value ?? undefined;
 }
 
 /**

@@ -54,7 +54,7 @@ export class FrameReader {
   next(): Frame | undefined {
     if (this.#length < 0) {
       if (this.#size < FRAME_PREFIX_BYTES) return undefined;
-      this.#readPrefix(this.#take(FRAME_PREFIX_BYTES));
+      this.#readPrefix();
     }
     if (this.#size < this.#length) return undefined;
     const bytes = this.#take(this.#length);
@@ -70,9 +70,17 @@ export class FrameReader {
     this.#length = -1;
   }
 
-  #readPrefix(prefix: Uint8Array): void {
-    const [flags = 0, a = 0, b = 0, c = 0, d = 0] = prefix;
-    const length = a * 0x1000000 + ((b << 16) | (c << 8) | d);
+  #readPrefix(): void {
+    const first = this.#chunks[0] ?? NO_BYTES;
+    const inFirst = first.length - this.#offset >= FRAME_PREFIX_BYTES;
+    const prefix = inFirst ? first : this.#gather(FRAME_PREFIX_BYTES);
+    const at = inFirst ? this.#offset : 0;
+    const flags = prefix[at] ?? 0;
+    const length =
+      (prefix[at + 1] ?? 0) * 0x1000000 +
+      (((prefix[at + 2] ?? 0) << 16) | ((prefix[at + 3] ?? 0) << 8) | (prefix[at + 4] ?? 0));
+    if (inFirst) this.#skip(first, FRAME_PREFIX_BYTES);
+    else this.#size -= FRAME_PREFIX_BYTES;
     if (flags > 1) {
       throw new ConnectError(
         `protocol error: expected message flags 0 or 1, found ${flags}; send gRPC length-prefixed messages`,
@@ -97,16 +105,24 @@ export class FrameReader {
 
   #take(count: number): Uint8Array {
     if (count === 0) return NO_BYTES;
-    this.#size -= count;
     const first = this.#chunks[0] ?? NO_BYTES;
     const end = this.#offset + count;
     if (first.length >= end) {
       const slice = first.subarray(this.#offset, end);
-      this.#offset = end;
-      if (first.length === end) this.#dropFirst(1);
+      this.#skip(first, count);
       return slice;
     }
+    this.#size -= count;
     return this.#gather(count);
+  }
+
+  /** Goes on behind so many bytes of the first chunk. */
+  #skip(first: Uint8Array, count: number): void {
+    this.#size -= count;
+    this.#offset += count;
+    if (this.#offset < first.length) return;
+    this.#chunks.shift();
+    this.#offset = 0;
   }
 
   #gather(count: number): Uint8Array {
@@ -128,11 +144,6 @@ export class FrameReader {
     // #offset now belongs to the chunk that stays first.
     this.#chunks.splice(0, used);
     return out;
-  }
-
-  #dropFirst(count: number): void {
-    this.#chunks.splice(0, count);
-    this.#offset = 0;
   }
 }
 

@@ -5,9 +5,9 @@ import {
   type JsonValue,
   type Message,
   type Registry,
-  toBinary,
   toJson,
 } from "@bufbuild/protobuf";
+import { encodeMessage } from "../../../clients/channel/encode-message.js";
 
 /** The two sub-formats of gRPC: `application/grpc+proto` and `application/grpc+json`. */
 export type MessageFormat = "proto" | "json";
@@ -35,7 +35,7 @@ export function createMessageCodec(registry?: Registry): MessageCodec {
   return {
     encode(schema, message, format) {
       return format === "proto"
-        ? toBinary(schema, message)
+        ? encodeMessage(schema, message)
         : Buffer.from(JSON.stringify(toJson(schema, message, jsonOptions)));
     },
     decode(schema, bytes, format) {

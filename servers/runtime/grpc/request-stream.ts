@@ -18,8 +18,10 @@ export interface RequestSource {
   discard(): void;
 }
 
+type Result = IteratorResult<Message>;
+
 interface Waiter {
-  resolve(result: IteratorResult<Message> | Promise<IteratorResult<Message>>): void;
+  resolve(result: Result | Promise<Result>): void;
   reject(reason: unknown): void;
 }
 
@@ -92,7 +94,8 @@ export class RequestStream implements AsyncIterableIterator<Message> {
       this.#paused = false;
       this.#source.resume();
     }
-    return this.#decode(frame);
+    const result = this.#decode(frame);
+    return result instanceof Promise ? result : Promise.resolve(result);
   }
 
   /** The implementation wants no more (a `break` in `for await`). */
@@ -111,10 +114,11 @@ export class RequestStream implements AsyncIterableIterator<Message> {
     else waiter.reject(error.reason);
   }
 
-  #decode(frame: Frame): Promise<IteratorResult<Message>> {
+  /** No promise where none is needed: one that is resolved with another takes three turns of the queue. */
+  #decode(frame: Frame): Result | Promise<Result> {
     try {
       const message = this.#source.decode(frame);
-      if (!(message instanceof Promise)) return Promise.resolve({ done: false, value: message });
+      if (!(message instanceof Promise)) return { done: false, value: message };
       return message.then(
         (value) => ({ done: false, value }),
         (error: unknown) => this.#giveUp(error),

@@ -2,7 +2,6 @@ export { createHealth, type Health } from "./health.js";
 export { openPort, type Port } from "./open-port.js";
 export {
   DEFAULT_KEEPALIVE,
-  DEFAULT_MAX_MESSAGE_BYTES,
   type PortKeepalive,
   type PortOptions,
   type PortTls,

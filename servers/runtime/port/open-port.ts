@@ -1,16 +1,12 @@
 import type { AddressInfo } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { usualMaxMessageBytes } from "../../../clients/metadata.js";
 import { createGrpcHandler } from "../grpc/grpc-handler.js";
 import { createConnectHandler } from "./connect-handler.js";
 import { createConnectionSet } from "./connection-set.js";
 import { createHttpServers } from "./http-servers.js";
 import { listen } from "./listener.js";
-import {
-  DEFAULT_KEEPALIVE,
-  DEFAULT_MAX_MESSAGE_BYTES,
-  LARGEST_MESSAGE_BYTES,
-  type PortOptions,
-} from "./port-options.js";
+import { DEFAULT_KEEPALIVE, LARGEST_MESSAGE_BYTES, type PortOptions } from "./port-options.js";
 import { loadTls } from "./tls-material.js";
 import { createWebGuard } from "./web-guard.js";
 
@@ -44,7 +40,7 @@ const FLUSH_MS = 500;
 export async function openPort(options: PortOptions): Promise<Port> {
   const shared = {
     routes: options.routes,
-    maxReceiveBytes: options.maxReceiveBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
+    maxReceiveBytes: options.maxReceiveBytes ?? usualMaxMessageBytes,
     maxSendBytes: options.maxSendBytes ?? LARGEST_MESSAGE_BYTES,
     onInternalError: options.onInternalError ?? (() => {}),
     compress: options.compress ?? false,

@@ -25,7 +25,7 @@ export interface PortOptions {
   readonly port: number;
   /** Default: plaintext. */
   readonly tls?: PortTls;
-  /** The largest request message in bytes, for every protocol. Default {@link DEFAULT_MAX_MESSAGE_BYTES}. */
+  /** The largest request message in bytes, for every protocol. Default 4 MiB, as gRPC clients have it. */
   readonly maxReceiveBytes?: number;
   /** The largest answer message in bytes, for every protocol. Default: none but protobuf's own (4 GiB). */
   readonly maxSendBytes?: number;
@@ -48,9 +48,6 @@ export interface PortOptions {
   /** Fires the signal of every open and later call; the implementations decide how they end. */
   readonly shutdownSignal?: AbortSignal;
 }
-
-/** 4 MiB, the receive limit that gRPC clients and servers share by default. */
-export const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 /** A peer that is silent for 30 s is asked, and has 20 s to answer. */
 export const DEFAULT_KEEPALIVE: PortKeepalive = { intervalMs: 30_000, timeoutMs: 20_000 };

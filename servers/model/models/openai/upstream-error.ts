@@ -2,9 +2,9 @@ import { APIError } from "openai";
 import { Boundary, Delivery, FailureKind, Retry } from "../../../../gen/index.js";
 import { fromMs } from "../../../runtime/duration.js";
 import { cutText, OperationFailure } from "../../../runtime/failure.js";
+import { ConnectionError } from "../../../runtime/http-fetch.js";
 import { Refusal } from "../../../runtime/refusal.js";
 import { invalidOutput } from "../../invalid-output.js";
-import { ConnectionError } from "./upstream-fetch.js";
 
 /** What came instead of an answer. The upstream's own words are not passed on: they may repeat a credential. */
 export type UpstreamError =

@@ -1,7 +1,8 @@
 import OpenAI from "openai";
 import type { Stream } from "openai/core/streaming";
 import type { Clock } from "../../../runtime/clock.js";
-import { pause } from "../pause.js";
+import { httpFetch } from "../../../runtime/http-fetch.js";
+import { pause } from "../../../runtime/pause.js";
 import type { OpenaiOptions } from "./options.js";
 import {
   type AnswerableKind,
@@ -11,7 +12,6 @@ import {
   toldAs,
   type UpstreamError,
 } from "./upstream-error.js";
-import { upstreamFetch } from "./upstream-fetch.js";
 
 /** What an upstream is asked. */
 export interface UpstreamRequest {
@@ -57,13 +57,13 @@ export interface UpstreamSeams {
 /** The upstream of these options. */
 export function createUpstream(options: OpenaiOptions, { clock, random }: UpstreamSeams): Upstream {
   const { api_key: apiKey, headers } = options;
-  const { fetch, close } = upstreamFetch({
+  const { fetch, close } = httpFetch({
     ...headers,
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   });
   const client = new OpenAI({
     baseURL: options.base_url,
-    // Headers are `upstreamFetch`'s: what the client would read from the environment is not sent.
+    // Headers are `httpFetch`'s: what the client would read from the environment is not sent.
     apiKey: "none",
     adminAPIKey: null,
     organization: null,

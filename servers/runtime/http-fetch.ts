@@ -17,20 +17,20 @@ export class ConnectionError extends Error {
 /** Idle connections are given up before common servers do so (5 s), so that none breaks just as it is used again. */
 const idleMs = 2000;
 
-/** A `fetch` for one upstream. */
-export interface UpstreamFetch {
+/** A `fetch` for one server. */
+export interface HttpFetch {
   readonly fetch: typeof globalThis.fetch;
   /** Ends idle connections. */
   close(): void;
 }
 
 /**
- * A `fetch` over node:http for the upstream's client. Unlike the global one it has no time limit of its own, since
+ * A `fetch` over node:http, for servers that speak no gRPC. Unlike the global one it has no time limit of its own, since
  * an answer may take longer than five minutes; it tells whether a request was sent; it follows no redirect; and it
  * sends the headers given here and those that describe the body, so that nothing of the process's environment gets into
  * a request (field-case-113).
  */
-export function upstreamFetch(headers: Readonly<Record<string, string>>): UpstreamFetch {
+export function httpFetch(headers: Readonly<Record<string, string>>): HttpFetch {
   const options = { keepAlive: true, timeout: idleMs };
   const [http, https] = [new HttpAgent(options), new HttpsAgent(options)];
   const send: typeof globalThis.fetch = (input, init = {}) => {
