@@ -1,14 +1,9 @@
 // The smallest environment: guess a number. The whole world is here; ids, repeats, order, leases, failures and streams
 // are the runtime's. Try it: npx touchstone run examples/guess-the-number.yaml --out out/guess
-import { defineEnvironment, tool, toolCallItem } from "touchstone/servers";
+import { defineEnvironment, toolCallItem } from "touchstone/servers";
 import { z } from "zod";
 
 const secret = z.strictObject({ number: z.int().min(1).max(100) });
-
-interface Game {
-  readonly number: number;
-  found: boolean;
-}
 
 export default defineEnvironment({
   name: "guess-the-number",
@@ -26,7 +21,7 @@ export default defineEnvironment({
   }),
 
   tools: {
-    guess: tool<z.ZodObject<{ number: z.ZodInt }>, Game>({
+    guess: {
       description: "Guesses the number.",
       input: z.object({ number: z.int() }),
       run({ number }, { state }) {
@@ -36,7 +31,7 @@ export default defineEnvironment({
         }
         return number < state.number ? "Higher." : "Lower.";
       },
-    }),
+    },
   },
 
   verify: ({ state }) => ({ reward: state.found ? 1 : 0, success: state.found }),

@@ -9,26 +9,34 @@ export {
   type Turn,
   type TurnEnd,
 } from "./agent/define-agent.js";
-export {
-  defineEnvironment,
-  type EnvironmentDefinition,
-  type Measured,
-  type RewardSpec,
-  type Start,
-  type Started,
-  type StepInput,
-  type StepResult,
-  type Work,
-} from "./environment/define-environment.js";
-export { environmentService } from "./environment/environment-service.js";
-export { BadTask, type TaskSource } from "./environment/task-source.js";
+export { defineEnvironment, type EnvironmentDefinition } from "./environment/define-environment.js";
+export type {
+  Advance,
+  Advanced,
+  AgentStart,
+  AgentStarts,
+  Start,
+  Started,
+} from "./environment/definition/beginning.js";
+export type { RewardSpec } from "./environment/definition/reward-spec.js";
+export type {
+  AgentStepResult,
+  StepEffects,
+  StepInput,
+  StepResult,
+} from "./environment/definition/stepping.js";
+export type { TaskSplit } from "./environment/definition/task-split.js";
 export {
   type ToolAnswer,
   type ToolContext,
   type ToolDefinition,
   ToolError,
   tool,
-} from "./environment/tool.js";
+} from "./environment/definition/tool.js";
+export type { AgentWork, Measured, Work } from "./environment/definition/verifying.js";
+export { environmentService } from "./environment/environment-service.js";
+export { BadTask, type TaskSource } from "./environment/task-source.js";
+export { verifyInWorker, type WorkerWork } from "./environment/worker/verify-in-worker.js";
 export {
   type DriverDefinition,
   defineDriver,

@@ -141,13 +141,14 @@ export class BareClient {
   /** A bidirectional call, for a test to write and read as it likes. */
   duplex<I extends DescMessage, O extends DescMessage>(
     method: DescMethod & { input: I; output: O },
+    options: BareOptions = {},
   ): BareDuplex<MessageInitShape<I>, MessageShape<O>> {
     const call = this.#client.makeBidiStreamRequest(
       path(method),
       (input: MessageShape<I>) => Buffer.from(toBinary(method.input, input)),
       (bytes: Buffer) => fromBinary(method.output, bytes),
-      new grpc.Metadata(),
-      {},
+      metadataOf(options),
+      callOptions(options),
     );
     call.on("error", () => {});
     const answers = call[Symbol.asyncIterator]();

@@ -1,7 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { z } from "zod";
 import {
-  ActionKind,
   type Declarations,
   DeclarationsSchema,
   Determinism,
@@ -10,14 +9,14 @@ import {
   Feature,
   Placement,
   RewardTiming,
-  StepReward,
   VerifyIsolation,
 } from "../../gen/index.js";
 import { serviceInfo } from "../runtime/describe.js";
-import type { Runtime } from "../runtime/runtime.js";
-import type { EnvironmentDefinition, RewardSpec } from "./define-environment.js";
-import { maxPipelinedSteps } from "./step-stream.js";
-import { describeTool } from "./tool.js";
+import type { EnvironmentDefinition } from "./define-environment.js";
+import type { RewardSpec } from "./definition/reward-spec.js";
+import type { EnvironmentContext } from "./environment-context.js";
+import type { PreparedEnvironment } from "./prepared-environment.js";
+import { maxPipelinedSteps } from "./stream/ready-queue.js";
 
 const timings: Record<RewardSpec["timing"], RewardTiming> = {
   terminal: RewardTiming.TERMINAL,
@@ -30,74 +29,75 @@ const determinisms: Record<EnvironmentDefinition<unknown, unknown>["determinism"
   unknown: Determinism.UNKNOWN,
 };
 
-/** How the steps of a definition are rewarded. TERMINAL goes with NONE, STEP and HYBRID with the others (ENV-DESC-002). */
-export function stepRewardOf(reward: RewardSpec): StepReward {
-  if (reward.timing === "terminal") return StepReward.NONE;
-  return reward.stepReward === "cumulative" ? StepReward.CUMULATIVE : StepReward.DELTA;
-}
-
-/** Kinds of action that a definition takes; none where it has no steps (ENV-DESC-004). */
-export function actionKindsOf<D, S>(definition: EnvironmentDefinition<D, S>): ActionKind[] {
-  const kinds: ActionKind[] = [];
-  if (definition.step !== undefined) {
-    for (const kind of definition.stepKinds ?? ["items"]) {
-      kinds.push(kind === "items" ? ActionKind.ITEMS : ActionKind.CONTENT);
-    }
-  }
-  if (definition.tools !== undefined) kinds.push(ActionKind.TOOL_CALL);
-  return kinds;
-}
-
 /** What holds for sessions, as Describe tells it. */
-export function declarationsOf<D, S>(definition: EnvironmentDefinition<D, S>): Declarations {
+export function declarationsOf<D, S>(
+  definition: EnvironmentDefinition<D, S>,
+  prepared: PreparedEnvironment<S>,
+): Declarations {
   const { reward } = definition;
   return create(DeclarationsSchema, {
     reward: {
       timing: timings[reward.timing],
-      stepReward: stepRewardOf(reward),
+      stepReward: prepared.stepReward,
       minimum: reward.minimum,
       maximum: reward.maximum,
       components: [...(reward.components ?? [])],
       rewardVisible: reward.visible ?? false,
     },
     determinism: determinisms[definition.determinism],
-    actionKinds: actionKindsOf(definition),
-    tools: Object.entries(definition.tools ?? {}).map(([name, tool]) => describeTool(name, tool)),
+    actionKinds: [...prepared.actionKinds],
+    actionSpace: [...(definition.actionSpace ?? [])],
+    observationSpace: [...(definition.observationSpace ?? [])],
+    tools: [...prepared.tools.values()].map(({ described }) => described),
+    simultaneousTurns: definition.simultaneousTurns ?? false,
   });
 }
 
 /** Features that a definition has by what it defines. */
-export function featuresOf<D, S>(definition: EnvironmentDefinition<D, S>): Feature[] {
-  const features: Feature[] = [];
+function featuresOf<D, S>(definition: EnvironmentDefinition<D, S>, hasSteps: boolean): Feature[] {
+  const features: Feature[] = [Feature.METRICS, Feature.BLOBS];
   if (definition.tools !== undefined) features.push(Feature.TOOLS);
-  if (definition.tools !== undefined || definition.step !== undefined)
-    features.push(Feature.STEP, Feature.STEP_STREAM);
+  if (hasSteps) features.push(Feature.STEP, Feature.STEP_STREAM, Feature.STEP_BATCH, Feature.WATCH_STEPS);
+  if (definition.fork !== undefined) features.push(Feature.FORK);
+  if (definition.splits !== undefined) features.push(Feature.TASK_LISTING);
+  if (definition.advance !== undefined) features.push(Feature.STAGES);
+  if (definition.stateless === true) features.push(Feature.STATELESS_VERIFY);
+  if (definition.agents !== undefined) features.push(Feature.MULTI_AGENT);
+  if (definition.tools !== undefined && definition.strictArguments === true)
+    features.push(Feature.STRICT_ARGUMENTS);
   return features;
 }
 
 function jsonSchema(schema: z.ZodType | undefined): string {
-  return schema === undefined ? "" : JSON.stringify(z.toJSONSchema(schema));
+  return schema === undefined ? "" : JSON.stringify(z.toJSONSchema(schema, { io: "input" }));
 }
 
 /** What the environment says of itself. */
-export function describeEnvironment<D, S>(
-  runtime: Runtime,
-  definition: EnvironmentDefinition<D, S>,
-): EnvironmentServiceDescribeResponse {
+export function describeEnvironment<D, S>({
+  runtime,
+  definition,
+  prepared,
+  catalogue,
+}: Pick<
+  EnvironmentContext<D, S>,
+  "runtime" | "definition" | "prepared" | "catalogue"
+>): EnvironmentServiceDescribeResponse {
+  const { hasSteps } = prepared;
   return create(EnvironmentServiceDescribeResponseSchema, {
     service: serviceInfo(runtime, {
       name: definition.name,
       version: definition.version,
-      features: featuresOf(definition),
+      features: featuresOf(definition, hasSteps),
     }),
     environment: definition.name,
-    declarations: declarationsOf(definition),
+    declarations: declarationsOf(definition, prepared),
     placements: [Placement.NONE],
     verifyIsolations: [VerifyIsolation.NONE_NEEDED],
     publicSchemaJson: jsonSchema(definition.publicSchema),
     privilegedSchemaJson: jsonSchema(definition.privilegedSchema),
     rowSchemas: [...(definition.rowSchemas ?? [])],
-    maxPipelinedSteps: featuresOf(definition).includes(Feature.STEP_STREAM) ? maxPipelinedSteps : 0,
+    maxPipelinedSteps: hasSteps ? maxPipelinedSteps : 0,
+    splits: [...(catalogue?.described ?? [])],
     samples: [...(definition.samples?.() ?? [])],
   });
 }

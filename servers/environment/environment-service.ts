@@ -1,32 +1,52 @@
 import { create } from "@bufbuild/protobuf";
 import {
+  AdvanceRequestSchema,
   EnvironmentService,
-  EnvironmentServiceCloseRequestSchema,
-  EnvironmentServiceCloseResponseSchema,
   EnvironmentServiceKeepAliveRequestSchema,
   EnvironmentServiceKeepAliveResponseSchema,
+  ForkRequestSchema,
+  GetTaskRequestSchema,
+  ListTasksRequestSchema,
   ListToolsRequestSchema,
-  ListToolsResponseSchema,
   SeedRequestSchema,
   Stage,
   VerifyRequestSchema,
   type VerifyResponse,
   VerifyResponseSchema,
+  WatchStepsRequestSchema,
 } from "../../gen/index.js";
+import { answerLimit } from "../runtime/answer-limit.js";
+import { blobService } from "../runtime/blobs/blob-service.js";
+import { createBlobStore } from "../runtime/blobs/blob-store.js";
 import { followEvents } from "../runtime/follow.js";
-import { invalidField, unsupported } from "../runtime/refusal.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { HeldService } from "../runtime/server.js";
-import { route, tellDelivery, toStatus } from "../runtime/service.js";
+import type { HeldService } from "../runtime/held-service.js";
+import { routeShared, tellDelivery, toStatus } from "../runtime/route.js";
 import { Sessions } from "../runtime/sessions.js";
 import { validate, warmUp } from "../runtime/validate.js";
+import { closeSession } from "./close-session.js";
 import { describeEnvironment } from "./declarations.js";
 import type { EnvironmentDefinition } from "./define-environment.js";
-import { type EnvironmentSession, soleAgent, worldOf } from "./environment-session.js";
-import { seed } from "./seed.js";
-import { step } from "./step.js";
-import { stepStream } from "./step-stream.js";
-import { verify } from "./verify.js";
+import type { EnvironmentContext } from "./environment-context.js";
+import type { EnvironmentSession } from "./environment-session.js";
+import { fork } from "./fork/fork.js";
+import { listTools } from "./list-tools.js";
+import { aggregateMetrics } from "./metrics/aggregate-metrics.js";
+import { prepareEnvironment } from "./prepared-environment.js";
+import { answerFor } from "./principals/agent-answer.js";
+import { AgentTokens } from "./principals/agent-tokens.js";
+import { callerOf, checkOwn, checkOwnStep } from "./principals/caller.js";
+import { seed } from "./seed/seed.js";
+import { advance } from "./stages/advance.js";
+import { step } from "./step/step.js";
+import { performer } from "./stream/perform.js";
+import { stepStream } from "./stream/step-stream.js";
+import { getTask, listTasks } from "./tasks/list-tasks.js";
+import { pageTokens } from "./tasks/page-token.js";
+import { taskCatalogue } from "./tasks/task-catalogue.js";
+import { statelessVerifications } from "./verify/stateless-verify.js";
+import { verify } from "./verify/verify.js";
+import { watchSteps } from "./watch/watch-steps.js";
 
 const heartbeat = () => create(VerifyResponseSchema, { event: { case: "heartbeat", value: {} } });
 
@@ -35,36 +55,53 @@ export function environmentService<Data, State>(
   definition: EnvironmentDefinition<Data, State>,
   runtime: Runtime,
 ): HeldService {
-  const sessions = new Sessions<EnvironmentSession<Data, State>>({
-    runtime,
-    what: "session",
-    stage: Stage.SEED,
-    async release(_session, state) {
-      if (state.world !== undefined) await definition.close?.(state.world.state);
-      state.world = undefined;
-      state.submitted = undefined;
-      return [];
-    },
+  const prepared = prepareEnvironment(definition, runtime.limits.timeout);
+  const tokens = new AgentTokens(runtime.principals !== undefined);
+  const sessions = createSessions({ definition, runtime, tokens });
+  const blobs = createBlobStore({
+    clock: runtime.clock,
+    retentionMs: runtime.limits.retentionMs,
+    maxBytes: runtime.limits.heldBlobBytes,
   });
-  const context = { runtime, definition, sessions };
-  const description = describeEnvironment(runtime, definition);
+  const catalogue =
+    definition.splits === undefined ? undefined : taskCatalogue(definition.name, definition.splits);
+  const context: EnvironmentContext<Data, State> = {
+    runtime,
+    definition,
+    prepared,
+    sessions,
+    catalogue,
+    blobs,
+    tokens,
+  };
+  const pages = pageTokens();
+  const stateless = definition.stateless === true ? statelessVerifications(context) : undefined;
+  const description = describeEnvironment(context);
+  const rewardVisible = definition.reward.visible ?? false;
   warmUp([SeedRequestSchema, VerifyRequestSchema]);
 
-  const hasSteps = definition.step !== undefined || definition.tools !== undefined;
-  const routed = route(runtime, EnvironmentService, {
+  // ALL-PRIN-003
+  const access = {
+    shared: ["listTools", "step", "stepStream"],
+    knows: (token: string) => tokens.find(token) !== undefined,
+  };
+  const routed = routeShared({ runtime, access }, EnvironmentService, {
     describe() {
       if (description.service !== undefined) description.service.draining = runtime.draining;
       return description;
     },
     async seed(request, call) {
       validate(SeedRequestSchema, request);
-      const { operation, delivery } = seed(context, request);
+      const { operation, delivery } = seed(context, request, answerLimit(runtime.limits, call));
       tellDelivery(call, delivery);
       return await operation.answer(call);
     },
     async *verify(request, call) {
       validate(VerifyRequestSchema, request);
-      const { operation, delivery } = verify(context, request);
+      const { operation, delivery } = verify(context, request, {
+        stateless,
+        maxBytes: answerLimit(runtime.limits, call),
+      });
       tellDelivery(call, delivery);
       yield* followEvents<VerifyResponse>(operation, {
         runtime,
@@ -73,59 +110,109 @@ export function environmentService<Data, State>(
         heartbeat,
       });
     },
-    async close(request) {
-      validate(EnvironmentServiceCloseRequestSchema, request);
-      const { session, receipt } = await sessions.close(request.sessionId, request.episodeId);
-      return create(EnvironmentServiceCloseResponseSchema, {
-        receipt,
-        steps: session.begun("step"),
-        verifications: session.begun("verification"),
-        usage: {},
-        taskDigest: session.state?.taskDigest ?? "",
-      });
-    },
+    close: (request) => closeSession(context, request),
     keepAlive(request) {
       validate(EnvironmentServiceKeepAliveRequestSchema, request);
       return create(EnvironmentServiceKeepAliveResponseSchema, {
         lease: sessions.keepAlive(request.sessionId),
       });
     },
-    ...(hasSteps
+    ...(prepared.hasSteps
       ? {
           async step(request, call) {
-            const { operation, delivery } = step(context, request);
+            const caller = callerOf(context, call)();
+            checkOwnStep(caller, request);
+            const { operation, delivery } = step(context, request, answerLimit(runtime.limits, call));
             tellDelivery(call, delivery);
-            return await operation.answer();
+            return answerFor(caller, await operation.answer(), rewardVisible);
           },
-          stepStream: (requests) =>
+          stepStream: (requests, call) =>
             stepStream(requests, {
               clock: runtime.clock,
-              batch: false,
-              perform: async ({ operation }) => {
-                if (operation.case !== "step") throw unsupported("STEP_BATCH", "a frame without a step");
-                return { case: "step", value: await step(context, operation.value).operation.answer() };
-              },
+              maxBytes: answerLimit(runtime.limits, call),
+              perform: performer(context, call),
               toStatus: (error) => toStatus(runtime, EnvironmentService.method.stepStream, error),
             }),
+          watchSteps(request, call) {
+            validate(WatchStepsRequestSchema, request);
+            return watchSteps(context, request, call);
+          },
         }
       : {}),
     ...(definition.tools === undefined
       ? {}
       : {
-          listTools(request) {
+          listTools(request, call) {
+            const caller = callerOf(context, call)();
             validate(ListToolsRequestSchema, request);
-            if (request.agentId !== soleAgent) {
-              throw invalidField(
-                "agent_id",
-                `there is no agent "${request.agentId}"; there is "${soleAgent}"`,
-              );
-            }
-            const { state } = sessions.open(request.sessionId);
-            return create(ListToolsResponseSchema, {
-              tools: worldOf(state).descriptor.agents[0]?.tools ?? [],
-            });
+            checkOwn(caller, request.sessionId, [request.agentId]);
+            return listTools(context, request);
+          },
+        }),
+    aggregateMetrics: (requests) => aggregateMetrics(requests),
+    ...(catalogue === undefined
+      ? {}
+      : {
+          listTasks(request, call) {
+            validate(ListTasksRequestSchema, request);
+            const maxBytes = answerLimit(runtime.limits, call);
+            return listTasks({ catalogue, tokens: pages, maxBytes }, request);
+          },
+          getTask(request) {
+            validate(GetTaskRequestSchema, request);
+            return getTask(catalogue, request);
+          },
+        }),
+    ...(definition.advance === undefined
+      ? {}
+      : {
+          async advance(request, call) {
+            validate(AdvanceRequestSchema, request);
+            const { operation, delivery } = advance(context, request, answerLimit(runtime.limits, call));
+            tellDelivery(call, delivery);
+            return await operation.answer();
+          },
+        }),
+    ...(definition.fork === undefined
+      ? {}
+      : {
+          async fork(request, call) {
+            validate(ForkRequestSchema, request);
+            const { operation, delivery } = fork(context, request, answerLimit(runtime.limits, call));
+            tellDelivery(call, delivery);
+            return await operation.answer(call);
           },
         }),
   });
-  return { routes: [routed], live: () => sessions.live, drain: () => sessions.drain() };
+  return {
+    routes: [routed, blobService(runtime, blobs)],
+    live: () => sessions.live + (stateless?.live ?? 0),
+    drain: () => sessions.drain(),
+  };
+}
+
+/** The sessions of an environment; one that has ended takes with it whatever followed it, acted in it, or was made for it. */
+function createSessions<Data, State>({
+  definition,
+  runtime,
+  tokens,
+}: Pick<EnvironmentContext<Data, State>, "definition" | "runtime" | "tokens">): Sessions<
+  EnvironmentSession<Data, State>
+> {
+  return new Sessions<EnvironmentSession<Data, State>>({
+    runtime,
+    what: "session",
+    stage: Stage.SEED,
+    async release(_session, state) {
+      const { world } = state;
+      if (world !== undefined) {
+        world.feed.close();
+        tokens.revoke(world.descriptor);
+        await definition.close?.(world.state);
+      }
+      state.world = undefined;
+      state.submitted = undefined;
+      return [];
+    },
+  });
 }

@@ -1,21 +1,42 @@
-import type { SessionDescriptor, Submission } from "../../gen/index.js";
-import type { ToolDefinition } from "./tool.js";
+import type { Observation, SessionDescriptor, Submission, Task } from "../../gen/index.js";
+import type { StageProgress } from "./stages/stage-progress.js";
+import type { PreparedTool } from "./tool/prepared-tool.js";
+import type { StepFeed } from "./watch/step-feed.js";
 
-/** The agent of a session without MULTI_AGENT (ENV-SEED-019). */
-export const soleAgent = "agent";
+/** One agent of a session. */
+export interface AgentPart<State> {
+  readonly agentId: string;
+  /** The tools that it has now, by name. */
+  tools: ReadonlyMap<string, PreparedTool<State>>;
+  /** How its part ended; undefined while it may still act. */
+  ended: "terminated" | "truncated" | undefined;
+  /** Sum of its DELTA rewards, or its last CUMULATIVE one. */
+  stepRewards: number;
+  /** What it saw last. */
+  observation: Observation | undefined;
+}
 
 /** What is there while a session is open. */
 export interface World<Data, State> {
+  readonly task: Task;
   readonly data: Data;
   readonly state: State;
+  /** The session as Seed told it. */
   readonly descriptor: SessionDescriptor;
-  readonly tools: ReadonlyMap<string, ToolDefinition<State>>;
+  /** The newest steps, for those that follow them; it counts them. */
+  readonly feed: StepFeed;
 }
 
 /** What the environment server keeps of a session. */
 export interface EnvironmentSession<Data, State> {
   /** The world; let go with the session's release. */
   world: World<Data, State> | undefined;
+  /** The agents by agent_id, in the definition's order. */
+  readonly parts: ReadonlyMap<string, AgentPart<State>>;
+  /** Who acts next; nobody once the episode is over for steps (ENV-MULT-002). */
+  next: readonly string[];
+  /** Where it stands among the stages of its task; undefined: a task of one piece. */
+  readonly stages: StageProgress | undefined;
   /** Digest of the task, for receipts and verdicts. */
   readonly taskDigest: string;
   readonly maxSteps: number | undefined;
@@ -28,16 +49,20 @@ export interface EnvironmentSession<Data, State> {
   verified: boolean;
   /** What a final verification was given, for its repetition under the next index (ENV-VRFY-024). */
   submitted: Submission | undefined;
-  /** Place of the newest step in the ledger. */
-  sequence: bigint;
-  /** Sum of DELTA rewards, or the last CUMULATIVE one. */
-  stepRewards: number;
-  /** Names under which recent step answers are kept, oldest first. */
-  readonly recentSteps: string[];
 }
 
 /** The world of a session that an operation runs in. */
 export function worldOf<Data, State>(session: EnvironmentSession<Data, State>): World<Data, State> {
   if (session.world === undefined) throw new Error("an operation runs in a session that was released");
   return session.world;
+}
+
+/** The part of an agent that is known to be of the session. */
+export function partOf<Data, State>(
+  session: EnvironmentSession<Data, State>,
+  agentId: string,
+): AgentPart<State> {
+  const part = session.parts.get(agentId);
+  if (part === undefined) throw new Error(`agent ${agentId} is of no session of this environment`);
+  return part;
 }

@@ -2,13 +2,17 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type ActionSchema,
   EnvironmentService,
+  type Item,
   Role,
   type SubmissionSchema,
   type Task,
   TaskSchema,
 } from "../../gen/index.js";
+import type { EnvironmentDefinition } from "../../servers/environment/define-environment.js";
 import { environmentService } from "../../servers/environment/environment-service.js";
+import { textOf } from "../../servers/runtime/items.js";
 import type { Limits } from "../../servers/runtime/limits.js";
+import type { Principals } from "../../servers/runtime/principals.js";
 import { createRuntime } from "../../servers/runtime/runtime.js";
 import { type RunningServer, serve } from "../../servers/runtime/serve.js";
 import { BareClient } from "../bare-client.js";
@@ -17,9 +21,8 @@ import { Controls, gatedWorld } from "./gated-world.js";
 
 export const { seed, step, verify, close, keepAlive, listTools, describe } = EnvironmentService.method;
 
-/** A served world with the test's hands on its gates and its clock, and plain clients. */
-export interface Fixture extends AsyncDisposable {
-  readonly controls: Controls;
+/** A served world, the test's hands on its clock, and plain clients. */
+export interface ServedWorld extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly server: RunningServer;
   readonly client: BareClient;
@@ -27,14 +30,21 @@ export interface Fixture extends AsyncDisposable {
   another(): BareClient;
 }
 
-export async function startFixture(limits: Partial<Limits> = {}): Promise<Fixture> {
-  const controls = new Controls();
+/** The gated world, the test's hands on its gates too. */
+export interface Fixture extends ServedWorld {
+  readonly controls: Controls;
+}
+
+/** Serves an environment. */
+export async function serveWorld<Data, State>(
+  definition: EnvironmentDefinition<Data, State>,
+  parts: { readonly limits?: Partial<Limits>; readonly principals?: Principals } = {},
+): Promise<ServedWorld> {
   const clock = new ManualClock();
-  const runtime = createRuntime({ clock, limits });
-  const server = await serve({ runtime, services: [environmentService(gatedWorld(controls), runtime)] });
+  const runtime = createRuntime({ clock, ...parts });
+  const server = await serve({ runtime, services: [environmentService(definition, runtime)] });
   const clients = [new BareClient(server.url)];
   return {
-    controls,
     clock,
     server,
     client: clients[0] as BareClient,
@@ -44,9 +54,21 @@ export async function startFixture(limits: Partial<Limits> = {}): Promise<Fixtur
       return client;
     },
     async [Symbol.asyncDispose]() {
-      for (const gate of [controls.seed, controls.step, controls.verify, controls.release]) gate.open();
       for (const client of clients) client.close();
       await server.close({ drainTimeoutMs: 0 });
+    },
+  };
+}
+
+export async function startFixture(limits: Partial<Limits> = {}): Promise<Fixture> {
+  const controls = new Controls();
+  const served = await serveWorld(gatedWorld(controls), { limits });
+  return {
+    ...served,
+    controls,
+    async [Symbol.asyncDispose]() {
+      for (const gate of [controls.seed, controls.step, controls.verify, controls.release]) gate.open();
+      await served[Symbol.asyncDispose]();
     },
   };
 }
@@ -72,8 +94,8 @@ export const seedRequest = (sessionId = "s1", change: TaskChange = {}) => ({
   source: { case: "task" as const, value: task(change) },
 });
 
-export const say = (text: string): MessageInitShape<typeof ActionSchema> => ({
-  agentId: "agent",
+export const say = (text: string, agentId = "agent"): MessageInitShape<typeof ActionSchema> => ({
+  agentId,
   kind: {
     case: "items",
     value: {
@@ -87,6 +109,31 @@ export const say = (text: string): MessageInitShape<typeof ActionSchema> => ({
       ],
     },
   },
+});
+
+/** The text of an agent's input. */
+export const told = (items: readonly Item[] = []): string =>
+  items.map(({ kind }) => (kind.case === "chatMessage" ? textOf(kind.value.content) : "")).join("");
+
+/** A call of a tool. */
+export const call = (
+  name: string,
+  args: object,
+  agentId = "agent",
+): MessageInitShape<typeof ActionSchema> => ({
+  agentId,
+  kind: { case: "toolCall", value: { callId: "c", name, argumentsJson: JSON.stringify(args) } },
+});
+
+/** A numbered step of whatever actions. */
+export const stepOf = (
+  stepIndex: number,
+  actions: readonly MessageInitShape<typeof ActionSchema>[],
+  sessionId = "s1",
+) => ({
+  sessionId,
+  name: { case: "stepIndex" as const, value: stepIndex },
+  actions: [...actions],
 });
 
 export const stepRequest = (stepIndex: number, text = "go", sessionId = "s1") => ({

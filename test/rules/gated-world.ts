@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { FailureKind, Retry } from "../../gen/index.js";
 import { defineEnvironment } from "../../servers/environment/define-environment.js";
-import { ToolError, tool } from "../../servers/environment/tool.js";
+import { ToolError } from "../../servers/environment/definition/tool.js";
 import { OperationFailure } from "../../servers/runtime/failure.js";
 
 /** A point at which work waits until the test lets it go on. */
@@ -97,14 +97,14 @@ export function gatedWorld(controls: Controls) {
       return { observation: controls.observation ?? String(state.count) };
     },
     tools: {
-      fail: tool({
+      fail: {
         description: "Fails.",
         input: z.object({ how: z.enum(["told", "crash"]) }),
         run({ how }) {
           if (how === "told") throw new ToolError("the tool could not");
           throw new Error("/secret/path exploded");
         },
-      }),
+      },
     },
     async verify({ state, answer, signal }) {
       await controls.pass("verify", signal);

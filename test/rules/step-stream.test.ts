@@ -73,29 +73,24 @@ group("StepStream", () => {
     stream.cancel();
   });
 
-  it("refuses what needs STEP_BATCH, and an unknown session as Step does", async () => {
+  it("refuses an unknown or closed session as Step does, and a frame of nothing by name (ENV-STRM-011)", async () => {
     await using f = await fixture.startFixture();
     await f.client.unary(seed, fixture.seedRequest());
     const stream = f.client.duplex(stepStream);
     stream.write(frame(1, 0, "nobody"));
-    expect(told(await stream.read())).toBe("SESSION_UNKNOWN");
+    stream.write({ frame: 2n, operations: [] });
+    stream.write({ frame: 3n, operations: [{}] });
+    stream.write(frame(4, 0));
+    const seen: Record<string, unknown> = {};
+    for (let i = 0; i < 4; i += 1) {
+      const response = await stream.read();
+      seen[String(response?.frame)] = told(response);
+    }
+    expect(seen).toEqual({ 1: "SESSION_UNKNOWN", 2: "INVALID_FIELD", 3: "INVALID_FIELD", 4: 0 });
+    await f.client.unary(fixture.close, fixture.closeRequest());
+    stream.write(frame(5, 1));
+    expect(told(await stream.read())).toBe("SESSION_CLOSED");
     stream.cancel();
-    const second = f.client.duplex(stepStream);
-    // Refused frames at its beginning do not choose the session of a stream.
-    second.write({ frame: 1n, operations: [] });
-    second.write({
-      frame: 2n,
-      operations: [{ operation: { case: "seed", value: fixture.seedRequest("s2") } }],
-    });
-    second.write({ frame: 3n, operations: [...frame(1, 0).operations, ...frame(1, 1).operations] });
-    second.write(frame(4, 0));
-    const seen: unknown[] = [];
-    for (let i = 0; i < 4; i += 1) seen.push(told(await second.read()));
-    expect(seen).toEqual(["INVALID_FIELD", "FEATURE_UNSUPPORTED", "FEATURE_UNSUPPORTED", 0]);
-    expect((await f.client.unary(step, fixture.stepRequest(0, "go", "s2"))).error?.reason).toBe(
-      "SESSION_UNKNOWN",
-    );
-    second.cancel();
   });
 
   it("leaves no lock behind when its reader leaves in mid-step, and resumes by repeating what was unanswered", async () => {

@@ -1,7 +1,7 @@
+import type { RandomSource } from "../splitmix64.js";
 import { evaluate } from "./calculator.js";
 import { formatRational } from "./rational.js";
 import type { Riddle } from "./riddle.js";
-import type { RandomSource } from "./splitmix64.js";
 import { storyTask } from "./story-task.js";
 
 /** One in this many tasks is told as a story. */

@@ -1,6 +1,6 @@
+import { mix64, splitmix64 } from "../splitmix64.js";
 import { ANSWER_INSTRUCTION } from "./answer-instruction.js";
 import { arithmeticTask } from "./arithmetic-task.js";
-import { mix64, splitmix64 } from "./splitmix64.js";
 import { stringTask } from "./string-task.js";
 
 /** What a generated task is about. */

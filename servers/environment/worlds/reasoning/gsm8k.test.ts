@@ -117,81 +117,81 @@ describe("parseGsm8kRow", () => {
   });
 });
 
-const data = resolve(
-  process.env["TOUCHSTONE_DATA"] ?? resolve(import.meta.dirname, "../../../../../shared/data"),
-);
-const file = resolve(data, "gsm8k/test.jsonl");
+const data = testData("gsm8k/test.jsonl");
 
-describe.skipIf(!existsSync(file))("GSM8K's published test split (skipped where the data is absent)", () => {
-  const lines = existsSync(file)
-    ? readFileSync(file, "utf8")
-        .split("\n")
-        .filter((line) => line !== "")
-    : [];
-  const rows = lines.map((line) => ({ line, parsed: parseGsm8kRow(encode(line)) }));
+describe.skipIf(data.skip !== false)(
+  "GSM8K's published test split (skipped where the data is absent)",
+  () => {
+    const lines = existsSync(data.path)
+      ? readFileSync(data.path, "utf8")
+          .split("\n")
+          .filter((line) => line !== "")
+      : [];
+    const rows = lines.map((line) => ({ line, parsed: parseGsm8kRow(encode(line)) }));
 
-  it("has 1,319 rows and all are read", () => {
-    expect(rows).toHaveLength(1_319);
-  });
-
-  it("each row's own answer is judged correct", () => {
-    const wrong = rows.filter(({ line, parsed }) => {
-      const { answer }: { answer: string } = JSON.parse(line);
-      return !judge(parsed.expected, answer).correct;
+    it("has 1,319 rows and all are read", () => {
+      expect(rows).toHaveLength(1_319);
     });
-    expect(wrong).toEqual([]);
-  });
 
-  it("each row's answer is judged correct in other words", () => {
-    const phrasings = [
-      (answer: string): string => `The answer is ${answer}.`,
-      (answer: string): string => `So the result is $\\boxed{${answer}}$.`,
-      (answer: string): string => `**Answer:** $${answer} in all. Let me know if you need more.`,
-    ];
-    const wrong = rows.flatMap(({ parsed }) =>
-      phrasings
-        .map((phrase) => `${parsed.workings}\n${phrase(parsed.expected)}`)
-        .filter((message) => !judge(parsed.expected, message).correct),
-    );
-    expect(wrong).toEqual([]);
-  });
+    it("each row's own answer is judged correct", () => {
+      const wrong = rows.filter(({ line, parsed }) => {
+        const { answer }: { answer: string } = JSON.parse(line);
+        return !judge(parsed.expected, answer).correct;
+      });
+      expect(wrong).toEqual([]);
+    });
 
-  it("the workings of no row score without its final answer", () => {
-    const scored = rows.filter(({ parsed }) => judge(parsed.expected, parsed.workings).correct);
-    expect(scored.map(({ parsed }) => parsed.workings)).toEqual([]);
-  });
+    it("each row's answer is judged correct in other words", () => {
+      const phrasings = [
+        (answer: string): string => `The answer is ${answer}.`,
+        (answer: string): string => `So the result is $\\boxed{${answer}}$.`,
+        (answer: string): string => `**Answer:** $${answer} in all. Let me know if you need more.`,
+      ];
+      const wrong = rows.flatMap(({ parsed }) =>
+        phrasings
+          .map((phrase) => `${parsed.workings}\n${phrase(parsed.expected)}`)
+          .filter((message) => !judge(parsed.expected, message).correct),
+      );
+      expect(wrong).toEqual([]);
+    });
 
-  it("no row's question scores as its answer", () => {
-    const scored = rows.filter(({ parsed }) => judge(parsed.expected, parsed.question).correct);
-    expect(scored.map(({ parsed }) => parsed.question)).toEqual([]);
-  });
+    it("the workings of no row score without its final answer", () => {
+      const scored = rows.filter(({ parsed }) => judge(parsed.expected, parsed.workings).correct);
+      expect(scored.map(({ parsed }) => parsed.workings)).toEqual([]);
+    });
 
-  it("near misses are judged wrong, with the row's workings before them", () => {
-    const scored: string[] = [];
-    for (const { parsed } of rows) {
-      const { value } = parsed;
-      const misses = [add(value, rational(1n)), add(value, rational(1n, 1_000n))];
-      if (value.numerator !== 0n) {
-        misses.push(negate(value), multiply(value, rational(10n)), multiply(value, rational(1n, 10n)));
-      }
-      for (const miss of misses) {
-        const message = `${parsed.workings}\n#### ${formatRational(miss)}`;
-        const judgement = judge(parsed.expected, message);
-        if (judgement.correct || judgement.read !== formatRational(miss)) {
-          scored.push(message);
+    it("no row's question scores as its answer", () => {
+      const scored = rows.filter(({ parsed }) => judge(parsed.expected, parsed.question).correct);
+      expect(scored.map(({ parsed }) => parsed.question)).toEqual([]);
+    });
+
+    it("near misses are judged wrong, with the row's workings before them", () => {
+      const scored: string[] = [];
+      for (const { parsed } of rows) {
+        const { value } = parsed;
+        const misses = [add(value, rational(1n)), add(value, rational(1n, 1_000n))];
+        if (value.numerator !== 0n) {
+          misses.push(negate(value), multiply(value, rational(10n)), multiply(value, rational(1n, 10n)));
+        }
+        for (const miss of misses) {
+          const message = `${parsed.workings}\n#### ${formatRational(miss)}`;
+          const judgement = judge(parsed.expected, message);
+          if (judgement.correct || judgement.read !== formatRational(miss)) {
+            scored.push(message);
+          }
         }
       }
-    }
-    expect(scored).toEqual([]);
-  });
-
-  it("two final answers are judged wrong, though one is right", () => {
-    const scored = rows.filter(({ parsed }) => {
-      const other = formatRational(add(parsed.value, rational(1n)));
-      return [`#### ${other}\n#### ${parsed.expected}`, `#### ${parsed.expected} or ${other}`].some(
-        (message) => judge(parsed.expected, message).correct,
-      );
+      expect(scored).toEqual([]);
     });
-    expect(scored).toEqual([]);
-  });
-});
+
+    it("two final answers are judged wrong, though one is right", () => {
+      const scored = rows.filter(({ parsed }) => {
+        const other = formatRational(add(parsed.value, rational(1n)));
+        return [`#### ${other}\n#### ${parsed.expected}`, `#### ${parsed.expected} or ${other}`].some(
+          (message) => judge(parsed.expected, message).correct,
+        );
+      });
+      expect(scored).toEqual([]);
+    });
+  },
+);

@@ -2,8 +2,10 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { assistantMessage, userMessage } from "../../../runtime/items.js";
 import { defineEnvironment } from "../../define-environment.js";
+import { ToolError, tool } from "../../definition/tool.js";
 import { BadTask, type TaskSource } from "../../task-source.js";
-import { ToolError, tool } from "../../tool.js";
+import { canary, hidden } from "../hidden-data.js";
+import { type NumberedTask, numberedSplit } from "../numbered-split.js";
 import { ANSWER_INSTRUCTION } from "./answer-instruction.js";
 import { CalculatorError, calculate } from "./calculator.js";
 import { judge } from "./compare.js";
@@ -38,6 +40,17 @@ function readQuestion(source: TaskSource): Question {
   }
 }
 
+/** Tasks of both kinds in turn, from this index on: splits that begin apart have no task in common. */
+const numbered =
+  (from: number) =>
+  (id: string, index: number): NumberedTask => ({
+    publicJson: JSON.stringify({
+      kind: index % 2 === 0 ? "arithmetic" : "strings",
+      index: from + Math.floor(index / 2),
+    }),
+    privileged: hidden({ canary: canary("reasoning", id) }),
+  });
+
 /** A seed of 63 random bits. */
 function newSeed(): bigint {
   return randomBytes(8).readBigUInt64LE() >> 1n;
@@ -62,8 +75,19 @@ export const reasoning = (options: z.output<typeof reasoningOptions>) =>
     version: "1.0.0",
     reward: { timing: "terminal", minimum: 0, maximum: 1 },
     determinism: "seeded",
+    stateless: true,
     publicSchema: generated,
     rowSchemas: ["gsm8k"],
+    splits: {
+      train: numberedSplit({ revision: "1", taskset: "reasoning", name: "train", make: numbered(1000) }),
+      test: numberedSplit({
+        revision: "1",
+        taskset: "reasoning",
+        name: "test",
+        size: 100,
+        make: numbered(0),
+      }),
+    },
     ...(options.calculator ? { tools: { calculator } } : {}),
     toolsRequired: false,
 

@@ -1,7 +1,7 @@
+import type { RandomSource } from "../splitmix64.js";
 import { evaluate } from "./calculator.js";
 import { formatRational } from "./rational.js";
 import type { Riddle } from "./riddle.js";
-import type { RandomSource } from "./splitmix64.js";
 
 const NAMES = ["Amara", "Björn", "Chen", "Dalia", "Elif", "Femi", "Greta", "Hiro"] as const;
 const GOODS = ["apples", "pencils", "tickets", "stamps", "marbles", "buttons", "shells", "candles"] as const;

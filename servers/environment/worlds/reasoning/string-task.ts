@@ -1,5 +1,5 @@
+import type { RandomSource } from "../splitmix64.js";
 import type { Riddle } from "./riddle.js";
-import type { RandomSource } from "./splitmix64.js";
 import { WORDS } from "./words.js";
 
 /**

@@ -1,20 +1,21 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { ToolCallSchema } from "../../gen/index.js";
-import { textBlock } from "../runtime/items.js";
-import { describeTool, runTool, type ToolDefinition, ToolError, tool } from "./tool.js";
+import { ToolCallSchema } from "../../../gen/index.js";
+import { textBlock } from "../../runtime/items.js";
+import { type ToolDefinition, ToolError, type ToolInput, tool } from "../definition/tool.js";
+import { prepareTool } from "./prepared-tool.js";
+import { runTool } from "./run-tool.js";
 
-const run = async (definition: ToolDefinition<unknown>, args: object, state: unknown = {}) =>
+const run = async <Input extends ToolInput>(definition: ToolDefinition<Input, unknown>, args: object) =>
   await runTool(
-    definition,
-    create(ToolCallSchema, { callId: "c", name: "t", argumentsJson: JSON.stringify(args) }),
-    {
-      state,
-      agentId: "agent",
-      signal: new AbortController().signal,
-    },
+    prepareTool("t", definition as unknown as ToolDefinition<ToolInput, unknown>),
+    { call: create(ToolCallSchema, { callId: "c", name: "t" }), args },
+    { state: {}, agentId: "agent", signal: new AbortController().signal },
   );
+
+const described = <Input extends ToolInput>(definition: ToolDefinition<Input, unknown>) =>
+  prepareTool("t", definition as unknown as ToolDefinition<ToolInput, unknown>).described;
 
 describe("tool", () => {
   const add = tool({
@@ -29,10 +30,11 @@ describe("tool", () => {
       isError: false,
       content: [{ kind: { value: "3" } }],
     });
-    const described = describeTool("add", add);
-    expect(JSON.parse(described.inputSchemaJson)).toMatchObject({
+    expect(JSON.parse(described(add).inputSchemaJson)).toMatchObject({
       type: "object",
       properties: { a: { type: "number" } },
+      required: ["a"],
+      additionalProperties: false,
     });
   });
 
@@ -48,7 +50,7 @@ describe("tool", () => {
       input: schema,
       run: (args) => `read ${String(args["path"])}`,
     });
-    expect(JSON.parse(describeTool("read", read).inputSchemaJson)).toEqual(schema);
+    expect(JSON.parse(described(read).inputSchemaJson)).toEqual(schema);
     expect((await run(read, { path: "/a" })).result.content).toMatchObject([{ kind: { value: "read /a" } }]);
     expect((await run(read, { path: 1 })).result).toMatchObject({ isError: true });
   });
@@ -57,7 +59,7 @@ describe("tool", () => {
     const { result } = await run(add, { a: "two", c: 1 });
     expect(result.isError).toBe(true);
     const [block] = result.content;
-    expect(block?.kind.value).toMatch(/a: .*number.*Unrecognized key: "c"/s);
+    expect(block?.kind.value).toMatch(/a: .*number.*c: Unrecognized key: "c"/s);
   });
 
   it("gives objects as JSON, structured beside; blocks as they are; rewards and ends apart", async () => {

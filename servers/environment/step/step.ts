@@ -1,0 +1,58 @@
+import {
+  FailureKind,
+  Stage,
+  type StepRequest,
+  StepRequestSchema,
+  type StepResponse,
+  StepResponseSchema,
+} from "../../../gen/index.js";
+import { checkAnswerSize } from "../../runtime/answer-size.js";
+import { clamp, fromMs } from "../../runtime/duration.js";
+import { fingerprint } from "../../runtime/fingerprint.js";
+import type { Delivered } from "../../runtime/ledger.js";
+import type { EnvironmentContext } from "../environment-context.js";
+import { checkStep } from "./check-step.js";
+import { checkTurn } from "./check-turn.js";
+import { takeStep } from "./take-step.js";
+
+/** Takes a step, or finds the operation that did. */
+export function step<Data, State>(
+  context: EnvironmentContext<Data, State>,
+  request: StepRequest,
+  maxBytes: number,
+): Delivered<StepResponse> {
+  const { runtime, definition, prepared, sessions } = context;
+  const actions = checkStep(context, request);
+  const { sessionId, name, timeout } = request;
+  const timeoutMs = timeout === undefined ? prepared.stepTimeoutMs : clamp(timeout, runtime.limits.timeout);
+  const index = name.case === "stepIndex" ? name.value : undefined;
+  return sessions.operate<StepResponse>(sessionId, {
+    kind: "step",
+    index,
+    ownName: name.case === "actionId" ? `action:${name.value}` : undefined,
+    keepNewest: runtime.limits.stepAnswers,
+    fingerprint: fingerprint(StepRequestSchema, request),
+    timeoutMs,
+    context: { stage: Stage.STEP },
+    check: (open) =>
+      checkTurn(open, actions, {
+        simultaneous: definition.simultaneousTurns ?? false,
+        strictArguments: definition.strictArguments ?? false,
+        index,
+      }),
+    async run(run) {
+      const response = await takeStep(context, actions, { ...run, signal: run.execution.signal });
+      if (timeout !== undefined) response.timeout = fromMs(timeoutMs);
+      checkAnswerSize(StepResponseSchema, response, {
+        limit: maxBytes,
+        kind: FailureKind.STEP_FAILED,
+      });
+      return response;
+    },
+    onEnd(outcome, run) {
+      // ENV-WTCH-001
+      if (outcome.ok)
+        run.state.world?.feed.append({ sequence: 0n, what: { request, response: outcome.answer } });
+    },
+  });
+}

@@ -1,0 +1,29 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import { type StepStreamAnswer, StepStreamAnswerSchema } from "../../../gen/index.js";
+
+/** Bytes that a frame adds to each of its answers, and the frame's own; a generous bound. */
+const overheadBytes = 16;
+
+/**
+ * The answers of a frame of several operations as far as they fit into one message. In the place of one that does not stands a status of
+ * nobody's operation, without ErrorInfo: it tells nothing of what came of it, and a repeat of the operation by itself
+ * learns it (R4, R11).
+ */
+export function fitFrame(answers: StepStreamAnswer[], maxBytes: number): StepStreamAnswer[] {
+  let left = maxBytes - overheadBytes;
+  return answers.map((answer) => {
+    const bytes = toBinary(StepStreamAnswerSchema, answer).length + overheadBytes;
+    if (bytes <= left) {
+      left -= bytes;
+      return answer;
+    }
+    const value = create(StatusSchema, {
+      code: Code.ResourceExhausted,
+      message: `the answers of this frame are together above the ${maxBytes} bytes of a message: repeat this operation in a frame of its own`,
+    });
+    left -= overheadBytes;
+    return create(StepStreamAnswerSchema, { answer: { case: "error", value } });
+  });
+}

@@ -1,0 +1,132 @@
+import { create } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import type { ConnectError } from "@connectrpc/connect";
+import { type Status, StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import {
+  type StepStreamAnswer,
+  StepStreamAnswerSchema,
+  type StepStreamOperation,
+  StepStreamOperationSchema,
+  type StepStreamRequest,
+  type StepStreamResponse,
+  StepStreamResponseSchema,
+} from "../../../gen/index.js";
+import type { Clock } from "../../runtime/clock.js";
+import { fitFrame } from "./fit-frame.js";
+import { maxPipelinedSteps, ReadyQueue } from "./ready-queue.js";
+import { SessionOrder } from "./session-order.js";
+
+/** What a stream works with. */
+export interface StepStreamContext {
+  readonly clock: Clock;
+  /** Largest message that is sent. */
+  readonly maxBytes: number;
+  /** Does one operation as a call of its own would. Throws what the call would have failed with. */
+  perform(operation: StepStreamOperation): Promise<StepStreamAnswer["answer"]>;
+  /** The status of whatever an operation threw. */
+  toStatus(error: unknown): ConnectError;
+}
+
+/**
+ * Takes steps, seeds and closes of any sessions without waiting for each answer (ENV-STRM-*, ENV-BATC-*). Frames are
+ * read ahead and worked at once; the ledger and the session's turn keep every rule, as they do for calls. Frames of one
+ * session are answered in their order, others when they are done (ENV-BATC-005).
+ */
+export async function* stepStream(
+  requests: AsyncIterable<StepStreamRequest>,
+  context: StepStreamContext,
+): AsyncGenerator<StepStreamResponse, void, undefined> {
+  const ready = new ReadyQueue(context.clock);
+  void readFrames(requests, context, ready);
+  yield* ready.drain();
+}
+
+/** Reads frames until the caller half-closes or leaves; never throws: a stream that broke has no reader. */
+async function readFrames(
+  requests: AsyncIterable<StepStreamRequest>,
+  context: StepStreamContext,
+  ready: ReadyQueue,
+): Promise<void> {
+  const order = new SessionOrder();
+  /** The last frame of each session that is not answered yet, so that its next one is answered behind it. */
+  const lastOf = new Map<string, Promise<void>>();
+  try {
+    for await (const { frame, operations } of requests) {
+      const sessions = sessionsOf(operations);
+      const earlier = sessions.map((id) => lastOf.get(id));
+      const answers = answersOf(operations, order, context);
+      const answered = inOrder(earlier, answers).then((done) => {
+        ready.push(create(StepStreamResponseSchema, { frame, answers: done }));
+        for (const id of sessions) if (lastOf.get(id) === answered) lastOf.delete(id);
+      });
+      for (const id of sessions) lastOf.set(id, answered);
+      ready.begin(answered);
+      if (ready.pending >= maxPipelinedSteps) await ready.room();
+    }
+  } catch {
+    // The caller has left; what was begun goes on without it (R7).
+  } finally {
+    ready.end();
+  }
+}
+
+async function inOrder<T>(
+  earlier: readonly (Promise<unknown> | undefined)[],
+  answers: Promise<T>,
+): Promise<T> {
+  const done = await answers;
+  for (const before of earlier) if (before !== undefined) await before;
+  return done;
+}
+
+/** The answers of a frame; one of nothing is answered too: with what is wrong with it. */
+async function answersOf(
+  operations: readonly StepStreamOperation[],
+  order: SessionOrder,
+  context: StepStreamContext,
+): Promise<StepStreamAnswer[]> {
+  const [only = create(StepStreamOperationSchema), ...more] = operations;
+  if (more.length === 0) return [await answerOf(only, order, context)];
+  const answers = await Promise.all(operations.map((operation) => answerOf(operation, order, context)));
+  return fitFrame(answers, context.maxBytes);
+}
+
+/** The sessions of a frame, each once. */
+function sessionsOf(operations: readonly StepStreamOperation[]): readonly string[] {
+  const ids = operations.map(sessionOf);
+  return ids.length < 2 ? ids : [...new Set(ids)];
+}
+
+function sessionOf({ operation }: StepStreamOperation): string {
+  return operation.value?.sessionId ?? "";
+}
+
+async function answerOf(
+  operation: StepStreamOperation,
+  order: SessionOrder,
+  context: StepStreamContext,
+): Promise<StepStreamAnswer> {
+  const sessionId = sessionOf(operation);
+  const place = operation.operation.case === "step" ? order.together(sessionId) : order.alone(sessionId);
+  try {
+    if (place.before !== undefined) await place.before;
+    return create(StepStreamAnswerSchema, { answer: await context.perform(operation) });
+  } catch (error) {
+    // ENV-STRM-003: a refusal is an answer, and the stream lives on.
+    return create(StepStreamAnswerSchema, {
+      answer: { case: "error", value: statusOf(context.toStatus(error)) },
+    });
+  } finally {
+    place.leave();
+  }
+}
+
+function statusOf(error: ConnectError): Status {
+  return create(StatusSchema, {
+    code: error.code,
+    message: error.rawMessage,
+    details: error.details.flatMap((detail) =>
+      "desc" in detail ? [anyPack(detail.desc, create(detail.desc, detail.value))] : [],
+    ),
+  });
+}

@@ -1,0 +1,76 @@
+import { create } from "@bufbuild/protobuf";
+import { type Block, type Item, Role, type Submission, SubmissionSchema } from "../../../gen/index.js";
+import type { BlobStore } from "../../runtime/blobs/blob-store.js";
+import { resolveRefs } from "../../runtime/blobs/resolve-refs.js";
+import { invalidField, Refusal } from "../../runtime/refusal.js";
+
+/** Kinds of blocks that a verifier reads where its definition says nothing. */
+const defaultAnswerBlocks = ["text", "json"];
+
+/** What a verifier reads. */
+export interface ReadableWork {
+  readonly agentIds: readonly string[];
+  /** Where the bytes are that it refers to. */
+  readonly blobs: BlobStore;
+  /** Kinds of the blocks of an answer; undefined: text and JSON. */
+  readonly answerBlocks: readonly string[] | undefined;
+}
+
+/**
+ * A submission with all that it refers to. Refuses one that holds what cannot be read, by its path: an item that were skipped would turn right work
+ * into a 0 (ENV-VRFY-015, field-case-33).
+ */
+export function readSubmission(
+  given: Submission | undefined,
+  { agentIds, answerBlocks = defaultAnswerBlocks, blobs }: ReadableWork,
+): Submission {
+  const submission = resolveRefs(
+    blobs,
+    { schema: SubmissionSchema, within: "submission" },
+    given ?? create(SubmissionSchema),
+  );
+  const seen = new Set<string>();
+  for (const [i, agent] of submission.agents.entries()) {
+    const path = `submission.agents[${i}]`;
+    const { agentId } = agent;
+    if (!agentIds.includes(agentId)) {
+      const known = agentIds.map((known) => `"${known}"`).join(", ");
+      throw invalidField(`${path}.agent_id`, `there is no agent "${agentId}"; there is ${known}`);
+    }
+    if (seen.has(agentId)) throw invalidField(`${path}.agent_id`, `a second entry of agent "${agentId}"`);
+    seen.add(agentId);
+    for (const [j, item] of agent.items.entries()) checkItem(item, `${path}.items[${j}]`, answerBlocks);
+  }
+  return submission;
+}
+
+/** Refuses an item that cannot be read: without a kind that is known here, or said by nobody that is known. */
+export function checkReadable(item: Item, path: string): void {
+  const { kind } = item;
+  if (kind.case === undefined) throw invalidField(path, "an item without a kind that is known here");
+  if (kind.case !== "chatMessage") return;
+  const { role } = kind.value;
+  if (role === Role.UNSPECIFIED)
+    throw invalidField(`${path}.chat_message.role`, "expected a role, found none");
+  if (Role[role] === undefined) {
+    const field = `${path}.chat_message.role`;
+    const description = `the role ${role} is not known here`;
+    throw new Refusal("UNKNOWN_ENUM", `${field}: ${description}`, { violations: [{ field, description }] });
+  }
+}
+
+function checkItem(item: Item, path: string, answerBlocks: readonly string[]): void {
+  checkReadable(item, path);
+  if (item.kind.case !== "chatMessage" || item.kind.value.role !== Role.ASSISTANT) return;
+  for (const [k, block] of item.kind.value.content.entries()) {
+    checkBlock(block, `${path}.chat_message.content[${k}]`, answerBlocks);
+  }
+}
+
+function checkBlock({ kind }: Block, path: string, answerBlocks: readonly string[]): void {
+  if (kind.case !== undefined && answerBlocks.includes(kind.case)) return;
+  throw invalidField(
+    path,
+    `a block of kind ${kind.case ?? "unknown"} in an answer; read here: ${answerBlocks.join(", ")}`,
+  );
+}

@@ -1,0 +1,195 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  FailureKind,
+  LeaseSchema,
+  Retry,
+  Stage,
+  type Submission,
+  type VerifyRequest,
+  VerifyRequestSchema,
+  type VerifyResult,
+} from "../../../gen/index.js";
+import type { Slot } from "../../runtime/admission.js";
+import { clamp } from "../../runtime/duration.js";
+import { Execution } from "../../runtime/execution.js";
+import { OperationFailure } from "../../runtime/failure.js";
+import { fingerprint } from "../../runtime/fingerprint.js";
+import type { Delivered } from "../../runtime/ledger.js";
+import { logError } from "../../runtime/log.js";
+import { drainingRefusal, invalidField, Refusal } from "../../runtime/refusal.js";
+import { Session } from "../../runtime/session.js";
+import type { EnvironmentContext } from "../environment-context.js";
+import type { EnvironmentSession } from "../environment-session.js";
+import { isInstance } from "../is-instance.js";
+import { beginWorld } from "../seed/begin-world.js";
+import { readTask } from "../seed/read-task.js";
+import { type ReadAction, readActions } from "../step/check-step.js";
+import { checkTurn } from "../step/check-turn.js";
+import { takeStep } from "../step/take-step.js";
+import { readSubmission } from "./read-submission.js";
+import { score } from "./score.js";
+import { tellAccepted, tellResult, verificationEvents } from "./verification-events.js";
+import type { SealedSession } from "./verifier-state.js";
+
+/** A verification without its session. */
+export interface StatelessVerification {
+  /** The operation's name, apart from all sessions. */
+  readonly name: string;
+  /** The world that it begins again. */
+  readonly of: SealedSession;
+  readonly maxBytes: number;
+}
+
+/** Verifications without a session (feature STATELESS_VERIFY). */
+export interface StatelessVerifications {
+  /** Scores work, or finds the operation that did (ENV-SLVR-002). */
+  perform(request: VerifyRequest, of: StatelessVerification): Delivered<VerifyResult>;
+  /** Verifications that run. */
+  readonly live: number;
+}
+
+const scope = "STATELESS_VERIFY";
+/** Nobody holds the world: it ends with the verification. */
+const noLease = create(LeaseSchema);
+
+/**
+ * Verifies work on a task alone: the world is begun again from task and seed, the submission's steps are taken in it,
+ * and its author's `verify` looks at it as it would at the session's (ENV-SLVR-001, ENV-SLVR-005).
+ */
+export function statelessVerifications<Data, State>(
+  context: EnvironmentContext<Data, State>,
+): StatelessVerifications {
+  const { runtime, definition, prepared, blobs } = context;
+  const { clock, limits, ledger } = runtime;
+  const admission = runtime.admission({
+    clock,
+    max: limits.maxSessions,
+    queueTimeoutMs: limits.queueTimeoutMs,
+  });
+  let live = 0;
+  return {
+    get live() {
+      return live;
+    },
+    perform(request, { name, of, maxBytes }) {
+      let slot: Slot | undefined;
+      let steps: readonly (readonly ReadAction[])[] = [];
+      let data: Data;
+      let submission: Submission;
+      const timeoutMs = clamp(request.timeout ?? of.task.limits?.verifyTimeout, limits.timeout);
+      return ledger.perform<VerifyResult>({
+        scope,
+        name,
+        fingerprint: fingerprint(VerifyRequestSchema, request),
+        events: verificationEvents,
+        admit(operation) {
+          if (runtime.draining) throw drainingRefusal();
+          submission = readSubmission(request.submission, {
+            agentIds: prepared.agentIds,
+            answerBlocks: definition.answerBlocks,
+            blobs,
+          });
+          steps = readSteps(context, submission);
+          data = readTask(definition, of.task);
+          const entered = admission.enter(() => operation.withdrawn);
+          if (!(entered instanceof Promise)) {
+            slot = entered;
+            return undefined;
+          }
+          return entered.then((given) => {
+            slot = given;
+          });
+        },
+        async execute(operation) {
+          live += 1;
+          tellAccepted(operation, timeoutMs);
+          const execution = new Execution<VerifyResult>({
+            clock,
+            answerId: operation.answerId,
+            what: "Verify",
+            timeoutMs,
+            context: { stage: Stage.VERIFY },
+            onError: (error) => logError(runtime.log, { what: "Verify", verification: name }, error),
+            run: async ({ signal }) => {
+              const session = await beginWorld(context, { ...of, data, lease: noLease, signal });
+              try {
+                await replay(context, session, { steps, of, signal, answerId: operation.answerId });
+                const { answerId } = operation;
+                const scoring = {
+                  submission,
+                  steps: steps.length,
+                  signal,
+                  answerId,
+                  maxBytes,
+                };
+                session.fenced = true;
+                return await score(context, session, scoring);
+              } finally {
+                if (session.world !== undefined) await definition.close?.(session.world.state);
+              }
+            },
+          });
+          const outcome = await execution.outcome;
+          tellResult(operation, outcome);
+          // Its place is free when its work is quiet, however it ended.
+          void execution.quiet.then(() => {
+            live -= 1;
+            slot?.release();
+          });
+          clock.setTimer(limits.retentionMs, () => ledger.forget(scope, name));
+          return outcome;
+        },
+      });
+    },
+  };
+}
+
+/** The actions of the submitted steps. Throws the refusal of one that cannot be read, by its path. */
+function readSteps<Data, State>(
+  context: EnvironmentContext<Data, State>,
+  submission: Submission,
+): readonly (readonly ReadAction[])[] {
+  return submission.steps.map(({ stepIndex, actions }, i) => {
+    const path = `submission.steps[${i}]`;
+    if (stepIndex !== i) {
+      throw invalidField(
+        `${path}.step_index`,
+        `expected ${i}: steps from 0 without gaps, found ${stepIndex}`,
+      );
+    }
+    return readActions(context, actions, `${path}.`);
+  });
+}
+
+interface Replay {
+  readonly steps: readonly (readonly ReadAction[])[];
+  readonly of: SealedSession;
+  readonly signal: AbortSignal;
+  readonly answerId: string;
+}
+
+/** Takes the submitted steps. Throws the failure of a verification whose steps the world does not take. */
+async function replay<Data, State>(
+  context: EnvironmentContext<Data, State>,
+  state: EnvironmentSession<Data, State>,
+  { steps, of, signal, answerId }: Replay,
+): Promise<void> {
+  const session = new Session<EnvironmentSession<Data, State>>(of.sessionId, of.context);
+  session.state = state;
+  const rules = {
+    simultaneous: context.definition.simultaneousTurns ?? false,
+    strictArguments: context.definition.strictArguments ?? false,
+  };
+  for (const [index, actions] of steps.entries()) {
+    signal.throwIfAborted();
+    session.next.set("step", index);
+    try {
+      checkTurn(session, actions, { ...rules, index });
+    } catch (error) {
+      if (!isInstance(error, Refusal)) throw error;
+      const reason = `submission.steps[${index}] cannot be taken: ${error.rawMessage}`;
+      throw new OperationFailure({ kind: FailureKind.VERIFIER_FAILED, retry: Retry.NEVER, reason });
+    }
+    await takeStep(context, actions, { state, index, answerId, signal });
+  }
+}

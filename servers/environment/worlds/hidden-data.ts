@@ -1,0 +1,14 @@
+import { createHash } from "node:crypto";
+
+/**
+ * A text that is planted in the privileged data of a generated task: wherever else it turns up, privileged data has
+ * leaked (R16).
+ */
+export function canary(...names: readonly (string | number)[]): string {
+  return `CANARY-${createHash("sha256").update(names.join("/")).digest("hex").slice(0, 24)}`;
+}
+
+/** JSON as a task's privileged data. */
+export function hidden(value: object): { readonly data: Uint8Array; readonly mediaType: string } {
+  return { data: new TextEncoder().encode(JSON.stringify(value)), mediaType: "application/json" };
+}
