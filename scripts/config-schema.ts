@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import { runSchema } from "../servers/composition/run-schema.js";
 import { serverKinds } from "../servers/composition/server-schema.js";
+import { telemetrySchema } from "../servers/composition/telemetry-schema.js";
 
 const schema = z.toJSONSchema(
   z.strictObject({
     servers: z.record(z.string(), z.union(Object.values(serverKinds))),
     run: runSchema.optional(),
+    telemetry: telemetrySchema.optional(),
   }),
   { io: "input" },
 );

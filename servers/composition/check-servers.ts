@@ -52,15 +52,15 @@ export function chosenValue({ kind, entry }: ServerEntry): string {
 function checkWhere(server: ServerEntry, refuse: Refuse): void {
   const { kind, entry } = server;
   const chosen = choose(chosenValue(server));
-  if (chosen.way !== "url") {
-    if (entry.credential !== undefined)
-      refuse("is for a server at a URL; this one is started here", "credential");
-    return;
-  }
+  if (chosen.way !== "url") return;
   try {
     parseEndpoint({ url: chosen.url });
   } catch (error) {
     refuse(error instanceof Error ? error.message : String(error), kind);
+  }
+  for (const key of ["ca", "client_cert"] as const) {
+    if (entry[key] !== undefined && !chosen.url.startsWith("https:"))
+      refuse("does nothing without TLS; give an https:// address", key);
   }
   for (const key of Object.keys(entry).filter((key) => ownKeys.includes(key))) {
     refuse("does nothing for a server that runs elsewhere; set it there", key);

@@ -7,11 +7,13 @@ import type { DriverDefinition } from "../episode/define-driver.js";
 import { drivers } from "../episode/drivers/index.js";
 import type { ModelDefinition } from "../model/define-model.js";
 import { models } from "../model/models/index.js";
+import type { Clock } from "../runtime/clock.js";
 import { type Chosen, choose } from "./choose.js";
 import { ConfigError } from "./config-error.js";
 import { problemText } from "./problem.js";
 import { nearest, problemsOf } from "./schema-problems.js";
-import { loadUserModule } from "./user-module.js";
+import { thrownText } from "./thrown-text.js";
+import { type DefinitionShape, loadUserModule } from "./user-module.js";
 
 /** Where an implementation is asked for, for messages and relative paths. */
 export interface Place {
@@ -20,6 +22,8 @@ export interface Place {
   /** Folder that module paths are relative to. */
   readonly folder: string;
   readonly options: Readonly<Record<string, unknown>>;
+  /** Time; absent: the machine's. */
+  readonly clock?: Clock | undefined;
 }
 
 /** What runs here: one of ours, or a module. */
@@ -41,9 +45,22 @@ function checkOptions(schema: z.ZodType, { at, options }: Place): void {
   throw new ConfigError(problemsOf(parsed.error, schema, [at, "options"]).map(problemText));
 }
 
-function has(...names: string[]): (value: object) => boolean {
-  return (value) => names.every((name) => name in value);
-}
+const environmentShape: DefinitionShape = {
+  what: "an environment (defineEnvironment)",
+  members: { name: "string", version: "string", read: "function", seed: "function", verify: "function" },
+};
+const agentShape: DefinitionShape = {
+  what: "an agent (defineAgent)",
+  members: { name: "string", version: "string", activate: "function", options: "schema" },
+};
+const modelShape: DefinitionShape = {
+  what: "a model (defineModel)",
+  members: { name: "string", version: "string", generate: "function", countTokens: "function" },
+};
+const driverShape: DefinitionShape = {
+  what: "a driver (defineDriver)",
+  members: { name: "string", run: "function" },
+};
 
 /** The environment that an entry names. */
 export async function findEnvironment(
@@ -51,7 +68,7 @@ export async function findEnvironment(
   place: Place,
 ): Promise<EnvironmentDefinition<unknown, unknown>> {
   if (chosen.way === "module") {
-    return await loadUserModule({ ...place, path: chosen.path }, has("name", "read", "seed", "verify"));
+    return await loadUserModule({ ...place, path: chosen.path }, environmentShape);
   }
   const world = ours(worlds, chosen.name, place.at);
   checkOptions(world.options, place);
@@ -62,10 +79,7 @@ export async function findEnvironment(
 export async function findAgent(chosen: ChosenHere, place: Place): Promise<AgentDefinition<unknown>> {
   const definition =
     chosen.way === "module"
-      ? await loadUserModule<AgentDefinition<unknown>>(
-          { ...place, path: chosen.path },
-          has("name", "activate", "options"),
-        )
+      ? await loadUserModule<AgentDefinition<unknown>>({ ...place, path: chosen.path }, agentShape)
       : (ours(agents, chosen.name, place.at) as AgentDefinition<unknown>);
   checkOptions(definition.options, place);
   return definition;
@@ -74,7 +88,7 @@ export async function findAgent(chosen: ChosenHere, place: Place): Promise<Agent
 /** The model that an entry names. */
 export async function findModel(chosen: ChosenHere, place: Place): Promise<ModelDefinition> {
   if (chosen.way === "module") {
-    return await loadUserModule({ ...place, path: chosen.path }, has("name", "generate", "countTokens"));
+    return await loadUserModule({ ...place, path: chosen.path }, modelShape);
   }
   const model = ours(models, chosen.name, place.at);
   checkOptions(model.options, place);
@@ -82,7 +96,7 @@ export async function findModel(chosen: ChosenHere, place: Place): Promise<Model
     return await model.create(place.options, place.folder);
   } catch (error) {
     // What a model needs at its start, such as a script, is input too.
-    const problems = error instanceof Error && "problems" in error ? error.problems : [messageOf(error)];
+    const problems = error instanceof Error && "problems" in error ? error.problems : [thrownText(error)];
     throw new ConfigError((problems as readonly string[]).map((problem) => `${place.at}: ${problem}`));
   }
 }
@@ -93,7 +107,7 @@ export async function findDrivers(names: readonly string[], place: Place): Promi
     names.map(async (name) => {
       const chosen = choose(name);
       if (chosen.way === "module") {
-        return await loadUserModule<DriverDefinition>({ ...place, path: chosen.path }, has("name", "run"));
+        return await loadUserModule<DriverDefinition>({ ...place, path: chosen.path }, driverShape);
       }
       if (chosen.way === "url") {
         throw new ConfigError([
@@ -103,8 +117,4 @@ export async function findDrivers(names: readonly string[], place: Place): Promi
       return ours(drivers, chosen.name, place.at);
     }),
   );
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

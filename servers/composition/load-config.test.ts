@@ -1,14 +1,11 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { temporaryFolder } from "../../test/temporary-folder.js";
 import { ConfigError } from "./config-error.js";
 import { type Config, loadConfig } from "./load-config.js";
 
 async function load(text: string, environment: NodeJS.ProcessEnv = {}): Promise<Config> {
-  const file = join(await mkdtemp(join(tmpdir(), "touchstone-config-")), "c.yaml");
-  await writeFile(file, text);
-  return await loadConfig(file, environment);
+  return await loadConfig(join(temporaryFolder({ "c.yaml": text }), "c.yaml"), environment);
 }
 
 /** The problems of a configuration, without the folder. */
@@ -145,9 +142,13 @@ it("field-case-130: refuses credentials in a URL without repeating them", async 
   ]);
 });
 
-it("refuses what only means something for a server elsewhere", async () => {
-  expect(await problems("servers:\n  maths: { environment: reasoning, credential: t }\n")).toEqual([
-    "c.yaml:2: servers.maths.credential: is for a server at a URL; this one is started here",
+it("refuses a public_url that is no place, or of a server that runs elsewhere", async () => {
+  expect(await problems("servers:\n  maths: { environment: reasoning, public_url: env.example }\n")).toEqual([
+    "c.yaml:2: servers.maths.public_url: expected http://host:port or https://host:port",
+  ]);
+  const far = 'servers:\n  far: { environment: "http://a.example:1", public_url: "http://b.example:1" }\n';
+  expect(await problems(far)).toEqual([
+    "c.yaml:2: servers.far.public_url: does nothing for a server that runs elsewhere; set it there",
   ]);
 });
 
@@ -173,4 +174,17 @@ it("refuses what is no configuration", async () => {
   await expect(loadConfig("no-such.yaml")).rejects.toThrow(
     new ConfigError(["no-such.yaml: cannot be read (ENOENT); give the path of a YAML file"]),
   );
+});
+
+it("field-case-105: refuses certificates for a server that is called without TLS", async () => {
+  const far =
+    'servers:\n  far:\n    environment: "http://a.example:1"\n    ca: ca.pem\n    client_cert: { cert: c.pem, key: k.pem }\n';
+  expect(await problems(far)).toEqual([
+    "c.yaml:4: servers.far.ca: does nothing without TLS; give an https:// address",
+    "c.yaml:5: servers.far.client_cert: does nothing without TLS; give an https:// address",
+  ]);
+  const half = 'servers:\n  far: { environment: "https://a.example:1", client_cert: { cert: c.pem } }\n';
+  expect(await problems(half)).toEqual([
+    expect.stringMatching(/^c\.yaml:2: servers\.far\.client_cert\.key: expected string/),
+  ]);
 });

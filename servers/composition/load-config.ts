@@ -5,9 +5,10 @@ import type { ConfigError } from "./config-error.js";
 import type { Problem } from "./problem.js";
 import { readYaml } from "./read-yaml.js";
 import type { RunConfig } from "./run-schema.js";
-import { nearest } from "./schema-problems.js";
+import { nearest, problemsOf } from "./schema-problems.js";
 import type { ServerEntry } from "./server-schema.js";
 import { substitute } from "./substitute.js";
+import { type TelemetryConfig, telemetrySchema } from "./telemetry-schema.js";
 
 /** A configuration, read and checked; paths in it are relative to its file. */
 export interface Config {
@@ -17,13 +18,14 @@ export interface Config {
   readonly folder: string;
   readonly servers: ReadonlyMap<string, ServerEntry>;
   readonly run: RunConfig | undefined;
+  readonly telemetry: TelemetryConfig | undefined;
   /** What the file says, variables unread: what may be stored once secrets are left out. */
   readonly written: { readonly servers: Record<string, unknown>; readonly run: Record<string, unknown> };
   /** A ConfigError that tells problems with the file's name and their lines. */
   refuse(problems: readonly Problem[]): ConfigError;
 }
 
-const topKeys = ["servers", "run"];
+const topKeys = ["servers", "run", "telemetry"];
 
 /** Reads a configuration file. Throws ConfigError with every problem found. */
 export async function loadConfig(
@@ -45,6 +47,7 @@ export async function loadConfig(
     }
   } else problems.push({ path: ["servers"], text: "expected a mapping of names to servers" });
   const run = read["run"] === undefined ? undefined : checkRun(read["run"], problems);
+  const telemetry = checkTelemetry(read["telemetry"], problems);
   // Names are only judged where the servers themselves could be read.
   if (run !== undefined && problems.length === 0) checkNames(run, servers, problems);
   if (problems.length > 0) throw refuse(problems);
@@ -53,9 +56,19 @@ export async function loadConfig(
     folder: dirname(resolve(file)),
     servers,
     run,
+    telemetry,
     written: { servers: objectOf(written["servers"]), run: objectOf(written["run"]) },
     refuse,
   };
+}
+
+/** Reads what is to be told of the servers; undefined where nothing is, or it has problems. */
+function checkTelemetry(telemetry: unknown, problems: Problem[]): TelemetryConfig | undefined {
+  if (telemetry === undefined) return undefined;
+  const parsed = telemetrySchema.safeParse(telemetry);
+  if (parsed.success) return parsed.data;
+  problems.push(...problemsOf(parsed.error, telemetrySchema, ["telemetry"]));
+  return undefined;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,7 +1,6 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { temporaryFolder } from "../../test/temporary-folder.js";
 import { ConfigError } from "./config-error.js";
 import { loadConfig } from "./load-config.js";
 import { loadServers } from "./load-servers.js";
@@ -18,9 +17,7 @@ async function load(
   modules: Readonly<Record<string, string>> = {},
   only?: readonly string[],
 ) {
-  const folder = await mkdtemp(join(tmpdir(), "touchstone-servers-"));
-  for (const [name, text] of Object.entries(modules)) await writeFile(join(folder, name), text);
-  await writeFile(join(folder, "c.yaml"), `servers:\n${servers}`);
+  const folder = temporaryFolder({ ...modules, "c.yaml": `servers:\n${servers}` });
   return await loadServers(await loadConfig(join(folder, "c.yaml")), only);
 }
 
@@ -94,7 +91,7 @@ it("tells what is wrong with a module", async () => {
   ).toEqual([
     expect.stringMatching(/^c\.yaml: servers\.a: \.\/missing\.mjs cannot be loaded: .*missing\.mjs/),
     "c.yaml: servers.b: ./empty.mjs has no default export; export a definition",
-    "c.yaml: servers.c: expected the default export of ./other.mjs to be a definition of this kind of server, found something else",
+    'c.yaml: servers.c: expected the default export of ./other.mjs to be an environment (defineEnvironment), found one without the string "version"',
     "c.yaml: servers.d: the default export of ./throws.mjs threw: needs options.url",
     "c.yaml: servers.e: ./breaks.mjs cannot be loaded: at load",
   ]);

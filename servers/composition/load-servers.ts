@@ -2,6 +2,7 @@ import type { AgentDefinition } from "../agent/define-agent.js";
 import type { EnvironmentDefinition } from "../environment/define-environment.js";
 import type { DriverDefinition } from "../episode/define-driver.js";
 import type { ModelDefinition } from "../model/define-model.js";
+import type { Clock } from "../runtime/clock.js";
 import { chosenValue } from "./check-servers.js";
 import { choose } from "./choose.js";
 import { ConfigError } from "./config-error.js";
@@ -33,6 +34,7 @@ export interface LoadedServer {
 export async function loadServers(
   config: Config,
   only?: readonly string[],
+  { clock }: { readonly clock?: Clock | undefined } = {},
 ): Promise<ReadonlyMap<string, LoadedServer>> {
   const known = [...config.servers.keys()];
   const problems = (only ?? [])
@@ -43,7 +45,12 @@ export async function loadServers(
     if (only !== undefined && !only.includes(name)) continue;
     const { options = {} } = server.entry;
     try {
-      const implementation = await load(server, { at: `servers.${name}`, folder: config.folder, options });
+      const implementation = await load(server, {
+        at: `servers.${name}`,
+        folder: config.folder,
+        options,
+        clock,
+      });
       loaded.set(name, { name, kind: server.kind, server, implementation });
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;

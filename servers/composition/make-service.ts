@@ -5,8 +5,8 @@ import type { Bindings } from "../episode/peers.js";
 import { modelService } from "../model/model-service.js";
 import { definedFields } from "../runtime/defined-fields.js";
 import type { Dial } from "../runtime/dial.js";
+import type { HeldService } from "../runtime/held-service.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { HeldService } from "../runtime/server.js";
 import { packageVersion } from "../runtime/version.js";
 import type { Implementation } from "./load-servers.js";
 import type { EpisodeEntry, ServerEntry } from "./server-schema.js";
@@ -48,6 +48,7 @@ export function makeService(
       return episodeService({
         runtime,
         drivers: implementation.drivers,
+        driverOptions: entry.options ?? {},
         dial,
         bindings,
         timeouts: timeoutsOf(entry as EpisodeEntry),

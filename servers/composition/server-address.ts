@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { createSecureContext } from "node:tls";
 import type { PeerAddress } from "../episode/peers.js";
 import { chosenValue } from "./check-servers.js";
 import { choose } from "./choose.js";
@@ -25,7 +26,10 @@ export function pathIn(config: Config, path: string): string {
   return resolve(config.folder, path);
 }
 
-/** How a server at `url` is called: with its credential, trusting what the configuration trusts. Throws ConfigError. */
+/**
+ * How a server at `url` is called: with its credential and client certificate, trusting what the configuration trusts.
+ * Throws ConfigError.
+ */
 export function addressOf(config: Config, { name, server }: NamedServer, url: string): PeerAddress {
   const { credential } = server.entry;
   const trusted = server.entry.ca ?? server.entry.tls?.cert;
@@ -33,14 +37,32 @@ export function addressOf(config: Config, { name, server }: NamedServer, url: st
     url,
     ...(credential === undefined ? {} : { credential }),
     ...(trusted === undefined ? {} : { caPem: pemIn(config, name, trusted) }),
+    ...clientCertOf(config, { name, server }),
   };
+}
+
+/** What a server is shown that asks who calls. Throws ConfigError, without a word of the key itself. */
+function clientCertOf(config: Config, { name, server }: NamedServer): Pick<PeerAddress, "clientCert"> {
+  const { client_cert: files } = server.entry;
+  if (files === undefined) return {};
+  const certPem = pemIn(config, name, files.cert);
+  const keyPem = pemIn(config, name, files.key);
+  try {
+    createSecureContext({ cert: certPem, key: keyPem });
+  } catch {
+    throw new ConfigError([
+      `${config.file}: servers.${name}.client_cert: ${files.cert} and ${files.key} are no certificate and its key; give PEM files that belong together`,
+    ]);
+  }
+  return { clientCert: { certPem, keyPem } };
 }
 
 /** Where a server that is not started here is: at its URL, or where it listens once it does; else nobody knows. */
 export function addressElsewhere(config: Config, named: NamedServer): PeerAddress | undefined {
   const chosen = choose(chosenValue(named.server));
   if (chosen.way === "url") return addressOf(config, named, chosen.url);
-  const { listen, tls } = named.server.entry;
+  const { listen, tls, public_url: publicUrl } = named.server.entry;
+  if (publicUrl !== undefined) return addressOf(config, named, publicUrl);
   if (listen === undefined) return undefined;
   return addressOf(config, named, `${tls === undefined ? "http" : "https"}://${listen}`);
 }

@@ -16,8 +16,13 @@ const everywhere = {
     .string()
     .min(1)
     .describe(
-      "Bearer token for a server at a URL; name an environment variable, so that it is not in the file.",
+      "Bearer token of the controller: sent to a server at a URL, demanded by one that is started here, which needs it off loopback. Name an environment variable, so that it is not in the file.",
     )
+    .optional(),
+  public_url: z
+    .string()
+    .regex(/^https?:\/\/[^/?#]+$/, "expected http://host:port or https://host:port")
+    .describe("Where other machines reach this server, as its answers name it. Absent: where it listens.")
     .optional(),
   ca: z
     .string()
@@ -25,6 +30,13 @@ const everywhere = {
     .describe(
       "PEM file of certificates to trust when this server is called. Absent: the machine's own, or tls.cert.",
     )
+    .optional(),
+  client_cert: z
+    .strictObject({
+      cert: z.string().min(1).describe("PEM file of the certificate."),
+      key: z.string().min(1).describe("PEM file of its private key."),
+    })
+    .describe("What to show this server when it is called and asks who calls (mutual TLS). Absent: nothing.")
     .optional(),
   options: z
     .record(z.string(), z.unknown())
@@ -70,6 +82,13 @@ const environment = z
   .strictObject({
     environment: z.string().min(1).describe(`The environment. ${whatItIs}`),
     sandbox: z.string().min(1).describe("Name of the sandbox server that it takes boxes from.").optional(),
+    verifier_key: z
+      .string()
+      .min(16)
+      .describe(
+        "Secret shared by replicas that verify each other's sessions by verifier_state. Name an environment variable. Absent: one of this process.",
+      )
+      .optional(),
     ...everywhere,
     ...holding,
   })
@@ -149,6 +168,8 @@ export const refusedKeys: Readonly<Record<string, string>> = {
 /** Keys that only mean something where the server runs here: somebody else's server has its own limits. */
 export const ownKeys: readonly string[] = [
   "listen",
+  "verifier_key",
+  "public_url",
   "options",
   "tls",
   "drain_timeout",

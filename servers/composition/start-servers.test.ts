@@ -1,22 +1,23 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { environmentClient, episodeClient, http2Channel } from "../../clients/index.js";
-import { hasOpenssl, makeCertificates } from "../../test/transport/certificates.js";
+import { Feature } from "../../gen/index.js";
+import { temporaryFolder } from "../../test/temporary-folder.js";
+import { type Certificates, hasOpenssl, makeCertificates } from "../../test/transport/certificates.js";
 import { ConfigError } from "./config-error.js";
 import { loadConfig } from "./load-config.js";
 import { loadServers } from "./load-servers.js";
 import { type StartedServers, startServers } from "./start-servers.js";
 
 const log = pino({ level: "silent" });
+const none = { cert: "", key: "" };
+const noCertificates: Certificates = { authority: "", server: none, client: none };
 
 async function start(servers: string, only?: readonly string[]): Promise<StartedServers> {
-  const file = join(await mkdtemp(join(tmpdir(), "touchstone-start-")), "c.yaml");
-  await writeFile(file, `servers:\n${servers}`);
-  const config = await loadConfig(file);
+  const folder = temporaryFolder({ "c.yaml": `servers:\n${servers}` });
+  const config = await loadConfig(join(folder, "c.yaml"));
   return await startServers({ config, loaded: await loadServers(config, only), log });
 }
 
@@ -122,25 +123,120 @@ it("refuses to listen where credentials would be needed", async () => {
   );
 });
 
-it.skipIf(!hasOpenssl())(
-  "serves TLS from files beside the configuration, and trusts what it says",
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), "touchstone-tls-"));
-    const { authority, server } = makeCertificates();
-    await writeFile(join(folder, "ca.pem"), authority);
-    await writeFile(join(folder, "cert.pem"), server.cert);
-    await writeFile(join(folder, "key.pem"), server.key);
-    const file = join(folder, "c.yaml");
-    await writeFile(
-      file,
-      "servers:\n  maths: { environment: reasoning, ca: ca.pem, tls: { cert: cert.pem, key: key.pem } }\n",
+it("demands the credential that it is given, calls with it, and tells agents the public address", async () => {
+  await using started = await start(`
+  maths: { environment: reasoning, credential: secret-token, listen: "0.0.0.0:0", public_url: "http://env.example:7000" }
+`);
+  const address = started.servers.get("maths")?.address ?? { url: "" };
+  expect(address.credential).toBe("secret-token");
+  const channel = http2Channel(address);
+  const client = environmentClient(channel);
+  await expect(client.describe({})).rejects.toMatchObject({ reason: "CREDENTIALS" });
+  const headers = { authorization: "Bearer secret-token" };
+  expect((await client.describe({}, { headers })).service?.features).toContain(Feature.PRINCIPALS);
+  const { session } = await client.seed(
+    {
+      sessionId: "s",
+      context: { episodeId: { rolloutId: "r" } },
+      source: {
+        case: "task",
+        value: {
+          taskId: { id: "t" },
+          environment: "reasoning",
+          publicJson: '{"kind":"arithmetic","index":0}',
+        },
+      },
+    },
+    { headers },
+  );
+  expect(session?.agents[0]?.toolAccesses).toMatchObject([
+    {
+      way: {
+        value: { endpoint: { url: "http://env.example:7000" }, bearerToken: expect.stringMatching(/.{22}/) },
+      },
+    },
+  ]);
+  await channel.close();
+});
+
+describe.skipIf(!hasOpenssl())("TLS", () => {
+  const { authority, server, client } = hasOpenssl() ? makeCertificates() : noCertificates;
+  const files = {
+    "ca.pem": authority,
+    "cert.pem": server.cert,
+    "key.pem": server.key,
+    "client.pem": client.cert,
+    "client-key.pem": client.key,
+  };
+
+  async function startIn(servers: string): Promise<StartedServers> {
+    const folder = temporaryFolder({ ...files, "c.yaml": `servers:\n${servers}` });
+    const config = await loadConfig(join(folder, "c.yaml"));
+    return await startServers({ config, loaded: await loadServers(config), log });
+  }
+
+  async function described(started: StartedServers, name: string) {
+    const channel = http2Channel(started.servers.get(name)?.address ?? { url: "" });
+    try {
+      return (await environmentClient(channel).describe({}, { repeat: false })).environment;
+    } finally {
+      await channel.close();
+    }
+  }
+
+  it("serves from files beside the configuration, and trusts what it says", async () => {
+    await using started = await startIn(
+      "  maths: { environment: reasoning, ca: ca.pem, tls: { cert: cert.pem, key: key.pem } }\n",
     );
-    const config = await loadConfig(file);
-    await using started = await startServers({ config, loaded: await loadServers(config), log });
-    const address = started.servers.get("maths")?.address ?? { url: "" };
-    expect(address.url).toMatch(/^https:/);
-    const channel = http2Channel(address);
-    expect((await environmentClient(channel).describe({})).environment).toBe("reasoning");
-    await channel.close();
-  },
-);
+    expect(started.servers.get("maths")?.address.url).toMatch(/^https:/);
+    expect(await described(started, "maths")).toBe("reasoning");
+  });
+
+  it("calls a server that asks who calls, here and elsewhere, and lets a driver call it", async () => {
+    const shown = "ca: ca.pem, client_cert: { cert: client.pem, key: client-key.pem }";
+    await using started = await startIn(
+      `  maths: { environment: reasoning, ${shown}, tls: { cert: cert.pem, key: key.pem, client_ca: ca.pem } }\n`,
+    );
+    expect(await described(started, "maths")).toBe("reasoning");
+    const url = started.servers.get("maths")?.address.url;
+    await using elsewhere = await startIn(`
+  far: { environment: "${url}", ${shown} }
+  stranger: { environment: "${url}", ca: ca.pem }
+  noop: { agent: noop }
+  episodes: { episode: single_agent_turn }
+`);
+    expect(await described(elsewhere, "far")).toBe("reasoning");
+    await expect(described(elsewhere, "stranger")).rejects.toThrow(/certificate/);
+    const driver = http2Channel(elsewhere.servers.get("episodes")?.address ?? { url: "" });
+    const events = episodeClient(driver).run({
+      context: { episodeId: { rolloutId: "r" } },
+      environment: "far",
+      agents: [{ agentId: "agent", agent: "noop" }],
+      source: {
+        case: "task",
+        value: {
+          taskId: { id: "t" },
+          environment: "reasoning",
+          publicJson: '{"kind":"arithmetic","index":0}',
+        },
+      },
+    });
+    expect((await events.result()).outcome).toMatchObject({
+      case: "verdict",
+      value: { reward: { value: 0 } },
+    });
+    await driver.close();
+  });
+
+  it("refuses a certificate and a key that do not belong together, without a word of the key", async () => {
+    const error: unknown = await startIn(
+      '  far: { environment: "https://a.example:1", client_cert: { cert: client.pem, key: key.pem } }\n',
+    ).catch((thrown: unknown) => thrown);
+    expect(String(error)).toMatch(
+      /c\.yaml: servers\.far\.client_cert: client\.pem and key\.pem are no certificate and its key; give PEM files that belong together$/,
+    );
+    await expect(
+      startIn('  far: { environment: "https://a.example:1", client_cert: { cert: no.pem, key: key.pem } }\n'),
+    ).rejects.toThrow(/servers\.far: no\.pem cannot be read; give a PEM file$/);
+  });
+});

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Bindings, PeerAddress } from "../episode/peers.js";
 import type { Clock } from "../runtime/clock.js";
 import { Channels } from "../runtime/dial.js";
@@ -11,6 +12,8 @@ import { makeService } from "./make-service.js";
 import { addressElsewhere, addressOf, listenOf, tlsOf } from "./server-address.js";
 import { limitsOf } from "./server-limits.js";
 import type { ServerKind } from "./server-schema.js";
+import { type ServerTelemetry, startTelemetryOf } from "./server-telemetry.js";
+import { thrownText } from "./thrown-text.js";
 
 /** A server that a configuration names: ours, started here, or somebody's that runs elsewhere. */
 export interface StartedServer {
@@ -40,6 +43,7 @@ export interface StartOptions {
 /** Starts servers, those that others need first. Throws ConfigError; nothing is left then. */
 export async function startServers(options: StartOptions): Promise<StartedServers> {
   const channels = new Channels();
+  const telemetry = await startTelemetryOf(options.config);
   const started = new Map<string, StartedServer>();
   const close = async (how?: { readonly drainTimeoutMs?: number }): Promise<void> => {
     const all = [...started.values()];
@@ -49,13 +53,14 @@ export async function startServers(options: StartOptions): Promise<StartedServer
     await end(all.filter(({ kind }) => kind === "episode"));
     await end(all.filter(({ kind }) => kind !== "episode"));
     await channels[Symbol.asyncDispose]();
+    await telemetry?.[Symbol.asyncDispose]();
   };
   const driversLast = [...options.loaded.values()].sort(
     (a, b) => Number(a.kind === "episode") - Number(b.kind === "episode"),
   );
   try {
     for (const server of driversLast)
-      started.set(server.name, await startServer(server, { ...options, channels, started }));
+      started.set(server.name, await startServer(server, { ...options, channels, started, telemetry }));
   } catch (error) {
     await close({ drainTimeoutMs: 0 });
     throw error;
@@ -66,20 +71,26 @@ export async function startServers(options: StartOptions): Promise<StartedServer
 interface StartContext extends StartOptions {
   readonly channels: Channels;
   readonly started: ReadonlyMap<string, StartedServer>;
+  readonly telemetry: ServerTelemetry | undefined;
 }
 
 async function startServer(loaded: LoadedServer, context: StartContext): Promise<StartedServer> {
   const { name, kind, server, implementation } = loaded;
-  const { config, log, clock, channels } = context;
+  const { config, log, clock, channels, telemetry } = context;
   if (implementation.kind === "elsewhere") {
     return { name, kind, address: addressOf(config, loaded, implementation.url), running: undefined };
   }
+  const { drain_timeout: drainTimeoutMs, listen, credential, public_url: publicUrl } = server.entry;
   const runtime = createRuntime({
     log: log.child({ server: name }),
     limits: limitsOf(server),
+    ...(credential === undefined ? {} : { principals: { controllerToken: credential } }),
+    ...("verifier_key" in server.entry && server.entry.verifier_key !== undefined
+      ? { verifierKey: createHash("sha256").update(server.entry.verifier_key).digest() }
+      : {}),
     ...(clock === undefined ? {} : { clock }),
+    ...(telemetry === undefined ? {} : { observers: telemetry.observers(name) }),
   });
-  const { drain_timeout: drainTimeoutMs, listen } = server.entry;
   const tls = tlsOf(config, server);
   try {
     const service = makeService(implementation, server, {
@@ -87,19 +98,19 @@ async function startServer(loaded: LoadedServer, context: StartContext): Promise
       dial: channels.dial,
       bindings: bindingsOf(context),
     });
+    telemetry?.showLive(name, () => service.live());
     const running = await serve({
       runtime,
       services: [service],
       ...listenOf(listen),
       ...(tls === undefined ? {} : { tls }),
+      ...(publicUrl === undefined ? {} : { publicUrl }),
       ...(drainTimeoutMs === undefined ? {} : { drainTimeoutMs }),
     });
     return { name, kind, address: addressOf(config, loaded, running.url), running };
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    throw new ConfigError([
-      `${config.file}: servers.${name}: ${error instanceof Error ? error.message : String(error)}`,
-    ]);
+    throw new ConfigError([`${config.file}: servers.${name}: ${thrownText(error)}`]);
   }
 }
 

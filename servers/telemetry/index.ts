@@ -1,0 +1,5 @@
+/** Metrics for Prometheus and OpenTelemetry traces of a server's calls; loaded only where a configuration asks for them. */
+
+export { metricsObserver, showLive } from "./metrics.js";
+export { startTelemetry } from "./start-telemetry.js";
+export { traceObserver } from "./traces.js";
