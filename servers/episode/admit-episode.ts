@@ -1,25 +1,22 @@
 import { CallError } from "../../clients/index.js";
 import { Boundary, type EpisodeId, FailureKind, Retry, type RunRequest } from "../../gen/index.js";
 import type { Admission, Slot } from "../runtime/admission.js";
-import { OperationFailure } from "../runtime/failure.js";
+import { cancelledFailure, OperationFailure } from "../runtime/failure.js";
 import { causeOf, failureOf } from "../runtime/peer-failure.js";
-import { Refusal } from "../runtime/refusal.js";
+import { drainingRefusal, Refusal } from "../runtime/refusal.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { type Cast, type CastingPool, cast } from "./cast.js";
-import { type CastDescribed, describeCast } from "./cast-described.js";
+import { describeCast, type EpisodeDescribed, forgetCast } from "./cast-described.js";
 import { checkPairs } from "./check-pairs.js";
 import type { EpisodeRecord } from "./episode-record.js";
 import { episodeHeaders } from "./episode-run.js";
-import { checkUnreleased } from "./unreleased.js";
-
-/** Milliseconds within which all that take part must say what they are. */
-const describeMs = 10_000;
+import { describeMs } from "./peer-description.js";
 
 /** An episode that may begin. */
 export interface Admitted {
   readonly cast: Cast;
   /** What all say of themselves, or why somebody could not be asked. */
-  readonly described: CastDescribed | OperationFailure;
+  readonly described: EpisodeDescribed | OperationFailure;
   /** Its place; absent where it was stopped before it had one. */
   readonly slot: Slot | undefined;
   readonly checkMs: number;
@@ -42,8 +39,7 @@ export function castEpisode(
   { runtime, pool }: Pick<AdmitOptions, "runtime" | "pool">,
   request: RunRequest,
 ): Cast {
-  if (runtime.draining) throw draining();
-  checkUnreleased(pool.peers, request.unreleased);
+  if (runtime.draining) throw drainingRefusal();
   return cast(pool, request);
 }
 
@@ -60,8 +56,7 @@ export async function admitEpisode(
   const { clock } = runtime;
   const leave = AbortSignal.any([withdrawn(), record.abandoned]);
   const began = clock.now();
-  const described = await ask(people, { runtime, episodeId, leave });
-  if (!leave.aborted && !(described instanceof OperationFailure)) checkPairs(request, described);
+  const described = await describePairs(people, { request, runtime, episodeId, leave });
   const queued = clock.now();
   let slot: Slot | undefined;
   try {
@@ -72,32 +67,51 @@ export async function admitEpisode(
   if (slot === undefined) {
     if (withdrawn().aborted)
       throw new Refusal("CAPACITY", "withdrawn: nobody waits for the episode any more");
-    if (runtime.draining) throw draining();
+    if (runtime.draining) throw drainingRefusal();
   }
   return { cast: people, described, slot, checkMs: queued - began, queueMs: clock.now() - queued };
 }
 
-function draining(): Refusal {
-  return new Refusal("DRAINING", "this server takes nothing new; another replica may");
+/** What all say of themselves, and that they go together. Throws the refusal of pairs that cannot work. */
+async function describePairs(
+  people: Cast,
+  asking: Asked & { readonly request: RunRequest },
+): Promise<EpisodeDescribed | OperationFailure> {
+  const { request, leave } = asking;
+  const described = await ask(people, asking);
+  if (leave.aborted || described instanceof OperationFailure || described.bound === undefined)
+    return described;
+  try {
+    checkPairs(request, described.bound, people.driver.needs);
+    return described;
+  } catch (refusal) {
+    // Nobody is refused for what a server was a while ago.
+    forgetCast(people);
+    if (described.fresh) throw refusal;
+    return await describePairs(people, asking);
+  }
+}
+
+interface Asked {
+  readonly runtime: Runtime;
+  readonly episodeId: EpisodeId;
+  /** Aborts when the answer is of no use any more. */
+  readonly leave: AbortSignal;
 }
 
 /** A peer that cannot be asked is no bad pair: the episode begins, and fails with what was seen (EPI-E6-001). */
 async function ask(
   people: Cast,
-  { runtime, episodeId, leave }: { runtime: Runtime; episodeId: EpisodeId; leave: AbortSignal },
-): Promise<CastDescribed | OperationFailure> {
-  const late = new AbortController();
-  const timer = runtime.clock.setTimer(describeMs, () => late.abort());
+  { runtime, episodeId, leave }: Asked,
+): Promise<EpisodeDescribed | OperationFailure> {
   try {
-    const signal = AbortSignal.any([leave, late.signal]);
-    return await describeCast(people, { headers: episodeHeaders(episodeId) }, signal);
+    return await describeCast(people, { headers: episodeHeaders(episodeId), signal: leave });
   } catch (error) {
+    if (leave.aborted) return cancelledFailure("nobody waits for what the servers say any more");
     if (!(error instanceof CallError)) return uncallable(error, runtime);
-    if (late.signal.aborted) return silent(error);
+    if (error.byCaller) return silent(error);
     const told = failureOf(error, { boundary: boundaryOf(error), lost: FailureKind.UNAVAILABLE });
     return told instanceof OperationFailure ? told : uncallable(error, runtime);
-  } finally {
-    timer.cancel();
   }
 }
 
@@ -122,5 +136,6 @@ function uncallable(error: unknown, runtime: Runtime): OperationFailure {
 
 function boundaryOf({ rpc }: CallError): Boundary {
   if (rpc.includes("EnvironmentService")) return Boundary.ENVIRONMENT;
+  if (rpc.includes("EpisodeService")) return Boundary.EPISODE;
   return rpc.includes("AgentSessionService") ? Boundary.AGENT : Boundary.MODEL;
 }

@@ -28,6 +28,8 @@ export class AgentGateway {
   closed: CloseGatewayResponse | undefined;
   /** The capture was read to its end. */
   captureRead = false;
+  /** The instance that opened it; undefined: it told none. */
+  instance: string | undefined;
   readonly #episode: EpisodeRun;
   readonly #agentId: string;
   readonly #part: AgentPart;
@@ -85,7 +87,6 @@ export class AgentGateway {
     const opening = this.#client;
     const gatewayId = this.#id;
     this.#own();
-    let instance: string | undefined;
     const taskId = episode.environment.session?.task?.taskId;
     const { sampling } = this.#part.binding;
     const response = await opening.openGateway(
@@ -101,12 +102,13 @@ export class AgentGateway {
       {
         ...options,
         onInfo: (info) => {
-          instance = instanceOf(info);
+          this.instance = instanceOf(info);
         },
       },
     );
     this.#opened = true;
     const { endpoint, lease } = response;
+    const { instance } = this;
     const { model } = this.#part;
     if (endpoint !== undefined && model !== undefined) {
       this.#client = model.client(episode.clientOptions, endpoint);

@@ -8,6 +8,7 @@ import {
   type AgentView,
   type Artifact,
   Boundary,
+  type Budget,
   FailureKind,
   Feature,
   type Item,
@@ -28,9 +29,10 @@ import { addUsage } from "../runtime/usage.js";
 import { AgentGateway } from "./agent-gateway.js";
 import type { AgentPart } from "./cast.js";
 import { type AgentDescribed, needsModel } from "./cast-described.js";
-import type { TurnEnded } from "./define-driver.js";
+import type { TurnEnded, TurnOptions } from "./define-driver.js";
 import type { EpisodeRun } from "./episode-run.js";
 import { HeardTurn } from "./heard-turn.js";
+import { remainingBudget } from "./remaining-budget.js";
 import { weakerBudget } from "./weaker-echoes.js";
 
 /** What a seat is made of. */
@@ -38,6 +40,8 @@ export interface AgentSeatParts {
   readonly episode: EpisodeRun;
   readonly part: AgentPart;
   readonly says: AgentDescribed;
+  /** Its failure is the world's, never a score of the others. */
+  readonly partOfWorld: boolean;
 }
 
 /** One agent's place in an episode: its session, its turns, what it says and hands in. */
@@ -49,6 +53,8 @@ export class AgentSeat {
   readonly gateway: AgentGateway | undefined;
   /** The task's reference went out to it. */
   referenceGiven = false;
+  /** The instance that opened its session; undefined: it told none. */
+  instance: string | undefined;
   readonly #parts: AgentSeatParts;
   readonly #sessionId: string;
   /** For what follows Open: it takes the answers of the instance that opened the session only (EPI-E6-011). */
@@ -58,6 +64,8 @@ export class AgentSeat {
   /** `end.usage` is the agent's own count of its whole session. */
   #counted = false;
   #closed = false;
+  /** Milliseconds that its turns took. */
+  #wallMs = 0;
   /** Aborts where its session or its gateway is gone: it cannot act any more. */
   readonly #lost = new AbortController();
   readonly #onLost = (failure: OperationFailure): void => this.#lost.abort(failure);
@@ -102,7 +110,6 @@ export class AgentSeat {
     const sessionId = this.#sessionId;
     const { agent, binding } = part;
     const { session } = episode.environment;
-    let instance: string | undefined;
     this.#own();
     const reference = this.#reference();
     // What may have been delivered counts as given.
@@ -127,11 +134,12 @@ export class AgentSeat {
       {
         ...options,
         onInfo: (info) => {
-          instance = instanceOf(info);
+          this.instance = instanceOf(info);
         },
       },
     );
     const { endpoint, lease } = response;
+    const { instance } = this;
     const client = agent.client(episode.following({ instance, endpoint }), endpoint);
     this.#client = client;
     if (endpoint !== undefined) {
@@ -181,22 +189,59 @@ export class AgentSeat {
     return takes && episode.parts.request.giveReference ? episode.environment.reference : undefined;
   }
 
-  /** What each of its turns may use: the run's budget within the task's (EPI-RUN-015). */
-  #budget() {
+  /** What a turn may use: the run's budget of each within what the task's, of all, has left (EPI-RUN-015). */
+  #budget(left = this.#ofTask) {
     const asked = this.#parts.part.binding.budget;
-    const ofTask = this.#parts.episode.environment.session?.limits?.agentBudget;
-    return asked === undefined || ofTask === undefined ? (asked ?? ofTask) : tighterBudget(asked, ofTask);
+    return asked === undefined || left === undefined ? (asked ?? left) : tighterBudget(asked, left);
+  }
+
+  get #ofTask(): Budget | undefined {
+    return this.#parts.episode.environment.session?.limits?.agentBudget;
+  }
+
+  /** What the task's budget has left for its next turn, or why there is none. */
+  #left(): { readonly left: Budget | undefined } | { readonly spent: StopReason } {
+    const whole = this.#ofTask;
+    const { usage } = this.end;
+    if (whole === undefined || usage === undefined || this.end.activations === 0) return { left: whole };
+    return remainingBudget(whole, { usage, wallMs: this.#wallMs });
   }
 
   /** Gives it its turn. Throws where its failure is the episode's (EPI-E6-006). */
-  async activate(input: readonly Item[], tools?: ToolList): Promise<TurnEnded> {
+  async activate(input: readonly Item[], options: TurnOptions = {}): Promise<TurnEnded> {
+    const { finish } = this.#parts.episode.parts;
+    const { agentId } = this;
+    // EPI-STOP-003: there is no turn to end any more.
+    const budget = finish.aborted ? { spent: StopReason.INTERRUPTED } : this.#left();
+    if ("spent" in budget) {
+      this.end.stopReason = budget.spent;
+      return { agentId, output: [], ...this.#ended(budget.spent) };
+    }
+    const { clock } = this.#parts.episode.parts;
+    const began = clock.now();
+    try {
+      const { stopReason, output } = await this.#turn(input, options, budget.left);
+      return { agentId, output, ...this.#ended(stopReason) };
+    } finally {
+      this.#wallMs += clock.now() - began;
+    }
+  }
+
+  /** How a turn that ended so is told. Throws where an agent that is part of the world cannot go on. */
+  #ended(stopReason: StopReason | undefined): Pick<TurnEnded, "stopReason" | "goesOn"> {
+    const goesOn = stopReason === StopReason.DONE || stopReason === StopReason.AWAITING_INPUT;
+    const outside = stopReason === StopReason.INTERRUPTED || stopReason === StopReason.ENVIRONMENT_ENDED;
+    if (this.#parts.partOfWorld && !goesOn && !outside) throw this.#worldStopped(stopReason);
+    return { stopReason, goesOn };
+  }
+
+  async #turn(
+    input: readonly Item[],
+    { tools, signal: unwanted }: TurnOptions,
+    left: Budget | undefined,
+  ): Promise<Pick<TurnEnded, "stopReason" | "output">> {
     const { episode } = this.#parts;
     const { finish } = episode.parts;
-    if (finish.aborted) {
-      // EPI-STOP-003: there is no turn to end any more.
-      this.end.stopReason = StopReason.INTERRUPTED;
-      return { stopReason: StopReason.INTERRUPTED, output: [] };
-    }
     const index = this.end.activations;
     this.end.activations += 1;
     this.#record(input);
@@ -223,13 +268,20 @@ export class AgentSeat {
         },
         (options) => {
           callOptions = options;
-          return this.#follow(turn, this.#activation(index, input, tools), options);
+          return this.#follow(turn, this.#activation(index, input, { tools, left }), {
+            options,
+            unwanted,
+          });
         },
       );
       this.artifacts.push(...completed.artifacts);
       this.end.stopReason = completed.stopReason;
       return { stopReason: completed.stopReason, output: turn.output };
     } catch (error) {
+      if (unwanted?.aborted) {
+        this.end.stopReason = StopReason.INTERRUPTED;
+        throw unwanted.reason;
+      }
       return { stopReason: this.#failed(error), output: turn.output };
     } finally {
       this.items.push(...turn.output);
@@ -241,10 +293,10 @@ export class AgentSeat {
   async #follow(
     turn: HeardTurn,
     request: MessageInitShape<typeof ActivateRequestSchema>,
-    options: ClientCallOptions,
+    { options, unwanted }: { options: ClientCallOptions; unwanted: AbortSignal | undefined },
   ): Promise<ActivationCompleted> {
     const lost = this.#lost.signal;
-    const signal = options.signal === undefined ? lost : AbortSignal.any([options.signal, lost]);
+    const signal = AbortSignal.any([options.signal, unwanted, lost].filter((each) => each !== undefined));
     try {
       lost.throwIfAborted();
       return await turn.follow(this.#client.activate(request, { ...options, signal }));
@@ -256,9 +308,9 @@ export class AgentSeat {
   #activation(
     activationIndex: number,
     input: readonly Item[],
-    tools: ToolList | undefined,
+    { tools, left }: { readonly tools: ToolList | undefined; readonly left: Budget | undefined },
   ): MessageInitShape<typeof ActivateRequestSchema> {
-    const budget = this.#budget();
+    const budget = this.#budget(left);
     return {
       sessionId: this.#sessionId,
       activationIndex,
@@ -290,6 +342,7 @@ export class AgentSeat {
       this.end.stopReason = StopReason.INTERRUPTED;
       return StopReason.INTERRUPTED;
     }
+    if (this.#parts.partOfWorld) throw error;
     const policy = request.onAgentFailure;
     if (policy !== OnAgentFailure.VERIFY && policy !== OnAgentFailure.VERIFY_MASKED) throw error;
     // EPI-AGF-001
@@ -321,7 +374,21 @@ export class AgentSeat {
     await episode.stack.release(this.#sessionId);
     await this.gateway?.close();
     episode.phases.signal.throwIfAborted();
-    if (this.gateway?.callCount === 0 && this.end.failure === undefined) throw this.#noModelCalls();
+    const silent = this.gateway?.callCount === 0 && this.end.activations > 0;
+    if (silent && this.end.failure === undefined) throw this.#noModelCalls();
+  }
+
+  /** The part that it plays cannot be played to its end: that says nothing about the others' work. */
+  #worldStopped(stopReason: StopReason | undefined): OperationFailure {
+    const why = stopReason === undefined ? "its failure" : (StopReason[stopReason] ?? String(stopReason));
+    return new OperationFailure({
+      kind: FailureKind.CUSTOM,
+      customKind: "touchstone:world_agent_stopped",
+      stage: Stage.ACTIVATE,
+      agentId: this.agentId,
+      retry: Retry.NEW_ATTEMPT,
+      reason: `agent "${this.agentId}" plays a part of the world and could not go on: ${why}`,
+    });
   }
 
   /** EPI-RUN-010, field-case-088 */

@@ -11,7 +11,7 @@ import {
 } from "../../gen/index.js";
 import { OperationFailure } from "../runtime/failure.js";
 import { AgentSeat } from "./agent-seat.js";
-import type { OpenAgent } from "./define-driver.js";
+import type { OpenAgent, OpenAgentOptions } from "./define-driver.js";
 import type { EpisodeRun } from "./episode-run.js";
 
 /** The agents' side of an episode. */
@@ -22,7 +22,7 @@ export class AgentTurns {
 
   /** Whether any agent declares REFERENCE, so that a reference is worth asking for. */
   get someoneTakesReference(): boolean {
-    return [...this.episode.parts.described.agents.values()].some(({ agent }) =>
+    return [...this.episode.bound.described.agents.values()].some(({ agent }) =>
       agent.service?.features.includes(Feature.REFERENCE),
     );
   }
@@ -40,18 +40,18 @@ export class AgentTurns {
   }
 
   /** Opens an agent's gateway, if it needs a model, and its session. */
-  async open(view: AgentView): Promise<OpenAgent> {
+  async open(view: AgentView, { partOfWorld = false }: OpenAgentOptions = {}): Promise<OpenAgent> {
     const { episode } = this;
-    const { cast, described } = episode.parts;
-    const part = cast.agents.get(view.agentId);
+    const { agents, described } = episode.bound;
+    const part = agents.get(view.agentId);
     const says = described.agents.get(view.agentId);
     if (part === undefined || says === undefined) throw nobodyBound(view.agentId);
-    const seat = new AgentSeat({ episode, part, says });
+    const seat = new AgentSeat({ episode, part, says, partOfWorld });
     this.seats.push(seat);
     await seat.open(view);
     return {
       agentId: seat.agentId,
-      activate: (input, options) => seat.activate(input, options?.tools),
+      activate: (input, options) => seat.activate(input, options),
       close: () => seat.close(),
     };
   }

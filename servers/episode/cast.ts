@@ -1,7 +1,8 @@
 import type { AgentBinding, RunRequest } from "../../gen/index.js";
 import { invalidField, unknownName } from "../runtime/refusal.js";
 import type { DriverDefinition } from "./define-driver.js";
-import type { AgentPeer, EnvironmentPeer, ModelPeer, Peers } from "./peers.js";
+import { type ConfiguredDriver, episodeOptions } from "./driver-options.js";
+import type { AgentPeer, EnvironmentPeer, EpisodePeer, ModelPeer, Peers } from "./peers.js";
 
 /** Who plays one agent. */
 export interface AgentPart {
@@ -10,24 +11,52 @@ export interface AgentPart {
   readonly model: ModelPeer | undefined;
 }
 
-/** Who takes part in an episode, by the names that Run gave. */
-export interface Cast {
-  readonly driver: DriverDefinition;
+/** Who takes part in an episode that is played here, by the names that Run gave. */
+export interface BoundCast {
   readonly environment: EnvironmentPeer;
   readonly agents: ReadonlyMap<string, AgentPart>;
 }
 
+/** The episode server that plays an episode whole. */
+export interface RelayPeer {
+  readonly name: string;
+  readonly peer: EpisodePeer;
+}
+
+/** Who takes part in an episode. */
+export interface Cast {
+  readonly driver: DriverDefinition;
+  /** The driver's options, checked. */
+  readonly options: unknown;
+  /** Absent: it is played elsewhere. */
+  readonly bound: BoundCast | undefined;
+  /** Absent: it is played here, or by what does not speak the contract. */
+  readonly relay: RelayPeer | undefined;
+}
+
 /** What an episode server can cast from. */
 export interface CastingPool {
-  readonly drivers: readonly DriverDefinition[];
+  readonly drivers: readonly ConfiguredDriver[];
   readonly peers: Peers;
   readonly sandboxes: readonly string[];
 }
 
 /** Finds who takes part; an unknown name is refused and nothing starts (EPI-RUN-012, EPI-RUN-013). */
 export function cast(pool: CastingPool, request: RunRequest): Cast {
+  const configured = driverOf(pool, request.driver);
+  const { definition: driver } = configured;
+  const options = episodeOptions(configured, request.optionsJson);
+  if (driver.elsewhere === undefined) {
+    return { driver, options, bound: bind(pool, request, driver), relay: undefined };
+  }
+  const name = driver.elsewhere(options, [...pool.peers.episodes.keys()]);
+  const peer = name === undefined ? undefined : named(pool.peers.episodes, name, "options_json.server");
+  const relay = name === undefined || peer === undefined ? undefined : { name, peer };
+  return { driver, options, bound: undefined, relay };
+}
+
+function bind(pool: CastingPool, request: RunRequest, driver: DriverDefinition): BoundCast {
   const { peers } = pool;
-  const driver = driverOf(pool, request.driver);
   const environment = named(peers.environments, request.environment, "environment");
   if (request.sandbox !== "")
     named(new Map(pool.sandboxes.map((name) => [name, name])), request.sandbox, "sandbox");
@@ -48,11 +77,12 @@ export function cast(pool: CastingPool, request: RunRequest): Cast {
       wanted === undefined ? "at least one agent" : `${wanted} agent for driver "${driver.name}"`;
     throw invalidField("agents", `expected ${expected}, found ${agents.size}`);
   }
-  return { driver, environment, agents };
+  return { environment, agents };
 }
 
-function driverOf({ drivers }: CastingPool, name: string): DriverDefinition {
-  if (name !== "") return named(new Map(drivers.map((driver) => [driver.name, driver])), name, "driver");
+function driverOf({ drivers }: CastingPool, name: string): ConfiguredDriver {
+  const known = new Map(drivers.map((driver) => [driver.definition.name, driver]));
+  if (name !== "") return named(known, name, "driver");
   const [first] = drivers;
   if (first === undefined) throw unknownName("driver", name, []);
   return first;

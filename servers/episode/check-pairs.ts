@@ -18,8 +18,12 @@ function has(service: ServiceInfo | undefined, feature: Feature): boolean {
 }
 
 /** Refuses pairs that cannot work, each named, before anything is started (EPI-RUN-017). */
-export function checkPairs(request: RunRequest, described: CastDescribed): void {
-  const unmet = environmentPairs(request, described);
+export function checkPairs(
+  request: RunRequest,
+  described: CastDescribed,
+  needs: readonly Feature[] = [],
+): void {
+  const unmet = [...environmentPairs(request, described, needs), ...unboundAgents(request)];
   for (const [i, binding] of request.agents.entries()) {
     const part = described.agents.get(binding.agentId);
     if (part !== undefined) unmet.push(...agentPairs(request, described, { ...part, binding, i }));
@@ -30,10 +34,30 @@ export function checkPairs(request: RunRequest, described: CastDescribed): void 
   }
 }
 
-/** What the run asks of its environment alone. */
-function environmentPairs(request: RunRequest, { environment }: CastDescribed): FieldViolation[] {
+/** Agents that the task names and the run binds nobody to; a task that names none leaves that to its environment. */
+function unboundAgents({ source, agents }: RunRequest): FieldViolation[] {
+  const needed = source.case === "task" ? (source.value.requirements?.agents ?? []) : [];
+  const bound = new Set(agents.map(({ agentId }) => agentId));
+  const unbound = needed.filter((agentId) => !bound.has(agentId));
+  if (unbound.length === 0) return [];
+  return [
+    { field: "agents", description: `the task needs agents that are not bound: ${unbound.join(", ")}` },
+  ];
+}
+
+/** What the run and its driver ask of the environment alone. */
+function environmentPairs(
+  request: RunRequest,
+  { environment }: CastDescribed,
+  needs: readonly Feature[],
+): FieldViolation[] {
   const unmet: FieldViolation[] = [];
   const { service, sandboxProviders } = environment;
+  for (const feature of needs) {
+    if (has(service, feature)) continue;
+    const description = `the driver needs ${Feature[feature] ?? feature}, which environment "${request.environment}" does not declare`;
+    unmet.push({ field: "environment", description });
+  }
   if (request.source.case === "taskId" && !has(service, Feature.TASK_LISTING)) {
     const description = `environment "${request.environment}" lists no tasks: give it the whole task`;
     unmet.push({ field: "task_id", description });

@@ -1,9 +1,15 @@
-import type { RewardDeclaration, Verdict } from "../../gen/index.js";
+import type { Verdict } from "../../gen/index.js";
 import { cutText } from "../runtime/failure.js";
 import { checkedReward, type RewardRange } from "../runtime/reward.js";
 
+/** Range of rewards as somebody declares it; an absent end is open. */
+export interface DeclaredRange {
+  readonly minimum?: number | undefined;
+  readonly maximum?: number | undefined;
+}
+
 /** Throws INVALID_REWARD where a number of the verdict is none that may be averaged (EPI-OUT-010, field-case-029). */
-export function checkVerdict(verdict: Verdict, declared: RewardDeclaration | undefined): void {
+export function checkVerdict(verdict: Verdict, declared: DeclaredRange | undefined): void {
   const range: RewardRange = {
     minimum: declared?.minimum ?? Number.NEGATIVE_INFINITY,
     maximum: declared?.maximum ?? Number.POSITIVE_INFINITY,

@@ -16,8 +16,8 @@ import {
 import type { Clock } from "../runtime/clock.js";
 import { fromMs } from "../runtime/duration.js";
 import { cutText, OperationFailure, toFailure } from "../runtime/failure.js";
+import { pause } from "../runtime/pause.js";
 import { failureOf } from "../runtime/peer-failure.js";
-import { pause } from "./pause.js";
 import { passed } from "./phases.js";
 import { knobs } from "./timeouts.js";
 
@@ -53,6 +53,11 @@ interface Entry {
 
 /** Milliseconds between tries of a server that could not confirm a release yet. */
 const confirmAgainMs = 1000;
+/**
+ * Share of a clean-up's time in which a server that fails it is asked again; one that says nothing has the whole. A
+ * definite refusal ends the clean-up at once.
+ */
+const triesShare = 1 / 3;
 
 /**
  * The only place that knows of release. What is about to be made is registered here first; at the end everything is
@@ -154,7 +159,7 @@ export class CleanUpStack {
     });
     const options = {
       signal: over.signal,
-      repeat: { attempts: Number.POSITIVE_INFINITY, withinMs: timeoutMs },
+      repeat: { attempts: Number.POSITIVE_INFINITY, withinMs: timeoutMs * triesShare },
     };
     try {
       await Promise.race([work(options), expired]);
@@ -183,7 +188,7 @@ export class CleanUpStack {
     for (;;) {
       const receipt = await release(options);
       if (receipt === undefined || receipt.cleanupConfirmed) return;
-      await pause(this.#options.clock, confirmAgainMs, options.signal).catch(() => {
+      await pause(confirmAgainMs, { clock: this.#options.clock, signal: options.signal }).catch(() => {
         throw unconfirmed(receipt);
       });
     }

@@ -269,6 +269,35 @@ group("A clean-up that does not go well", () => {
     expect(episodes.environment.count("seed")).toBe(1);
   });
 
+  it("that is refused for good ends at once, without the time that it may take", async () => {
+    await using episodes = await ServedEpisodes.start();
+    episodes.agent.script.close = async () => {
+      throw new Refusal("EPISODE_MISMATCH", "not yours");
+    };
+    // No time passes by the driver's clock.
+    const { outcome } = await episodes.run();
+    expect(outcome?.cleanUps[0]).toMatchObject({ released: false, duration: { seconds: 0n, nanos: 0 } });
+    expect(episodes.agent.count("close")).toBe(1);
+  });
+
+  it("that its server keeps failing is given up after a share of its time, the next still runs", async () => {
+    await using episodes = await ServedEpisodes.start({ timeouts: { cleanUpMs: 1500 } });
+    episodes.agent.script.close = async () => {
+      throw bareStatus(Code.Unavailable);
+    };
+    // No time passes by the driver's clock: only what bounds the tries ends them.
+    const { verdict, outcome } = await episodes.run();
+    expect(verdict).toBeDefined();
+    expect(outcome?.cleanUps.map(({ released }) => released)).toEqual([false, true, true]);
+    expect(outcome?.cleanUps[0]?.failure).toMatchObject({
+      kind: FailureKind.UNAVAILABLE,
+      causes: [{ boundary: Boundary.AGENT, code: Code.Unavailable }],
+    });
+    const tries = episodes.agent.count("close");
+    expect(tries).toBeGreaterThan(1);
+    expect(tries).toBeLessThan(8);
+  });
+
   it("is asked again while its server cannot confirm it", async () => {
     await using episodes = await ServedEpisodes.start();
     let tries = 0;
@@ -351,14 +380,30 @@ group("An earlier attempt's resources (EPI-E6-012)", () => {
     expect(told(events).slice(0, 4)).toEqual(["accepted", "released loop", "released toy", "released world"]);
   });
 
-  it("are refused at a server that is not bound, before anything starts", async () => {
+  it("at a server that is not configured any more are told as left, and handed on (EPI-OUT-006)", async () => {
     await using episodes = await ServedEpisodes.start();
     const episodeId = { rolloutId: "r1", attempt: 0 };
-    const { error } = await episodes.run({
-      unreleased: [{ kind: ResourceKind.GATEWAY, binding: "gone", id: "g0", episodeId }],
-    });
-    expect(error).toMatchObject({ reason: "NAME_UNKNOWN", fields: ["unreleased[0].binding"] });
-    expect(episodes.seen).toEqual([]);
+    const kinds = [
+      ResourceKind.ENVIRONMENT_SESSION,
+      ResourceKind.GATEWAY,
+      ResourceKind.AGENT_SESSION,
+      ResourceKind.EPISODE,
+    ];
+    const unreleased = kinds.map((kind) => ({ kind, binding: "gone", id: `x${kind}`, episodeId }));
+    const { verdict, outcome, events } = await episodes.run({ ...attempt(1), unreleased });
+    expect(verdict).toBeDefined();
+    const left = outcome?.cleanUps.filter(({ resource }) => resource?.binding === "gone") ?? [];
+    expect(left.map(({ resource }) => resource?.kind)).toEqual(kinds.toReversed());
+    for (const { released, failure } of left) {
+      expect(released).toBe(false);
+      expect(failure?.reason).toContain('no server "gone" is configured');
+    }
+    expect(told(events)).not.toContain("released gone");
+    // The next attempt is told of them again, though its caller says nothing of them.
+    const next = await episodes.run(attempt(2));
+    expect(next.outcome?.cleanUps.map(({ resource }) => resource?.id)).toEqual(
+      expect.arrayContaining(["x1", "x2", "x3", "x4"]),
+    );
   });
 
   it("are remembered by the instance that could not release them", async () => {
@@ -371,7 +416,7 @@ group("An earlier attempt's resources (EPI-E6-012)", () => {
     episodes.agent.script.close = async () => ({ receipt });
     const before = episodes.order.length;
     await episodes.run(attempt(1));
-    expect(episodes.order.slice(before + 3, before + 5)).toEqual(["agent.close", "environment.seed"]);
+    expect(episodes.order.slice(before, before + 2)).toEqual(["agent.close", "environment.seed"]);
     expect(episodes.agent.requests("close")[1]?.sessionId).toBe(
       episodes.agent.requests("open")[0]?.sessionId,
     );

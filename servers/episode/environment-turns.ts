@@ -1,4 +1,10 @@
-import { type ClientCallOptions, type EnvironmentClient, instanceOf } from "../../clients/index.js";
+import { create } from "@bufbuild/protobuf";
+import {
+  CallError,
+  type ClientCallOptions,
+  type EnvironmentClient,
+  instanceOf,
+} from "../../clients/index.js";
 import {
   Boundary,
   type EnvironmentServiceCloseResponse,
@@ -10,10 +16,14 @@ import {
   type SeedResponse,
   type SessionDescriptor,
   Stage,
+  type StepRecord,
+  StepRecordSchema,
+  StepRequestSchema,
   type Verdict,
 } from "../../gen/index.js";
 import { fromMs } from "../runtime/duration.js";
 import { OperationFailure } from "../runtime/failure.js";
+import type { StepAction, StepTaken } from "./define-driver.js";
 import type { EpisodeRun } from "./episode-run.js";
 import { StepWatch } from "./step-watch.js";
 import { Verification } from "./verification.js";
@@ -27,6 +37,8 @@ export class EnvironmentTurns {
   /** The final verification, once it was begun. */
   verification: Verification | undefined;
   receipt: EnvironmentServiceCloseResponse | undefined;
+  /** The instance that made the session; undefined: it told none. */
+  instance: string | undefined;
   readonly #episode: EpisodeRun;
   readonly #sessionId: string;
   /** For what follows Seed: it takes answers of the instance that made the session only (EPI-E6-011). */
@@ -34,6 +46,10 @@ export class EnvironmentTurns {
   /** For Close, which any instance may answer. */
   #closing: EnvironmentClient | undefined;
   #watch: StepWatch | undefined;
+  /** Steps that the driver has asked for. */
+  #stepped = 0;
+  /** Steps that are told in the trajectory. */
+  stepsTold = 0;
 
   constructor(episode: EpisodeRun) {
     this.#episode = episode;
@@ -42,7 +58,7 @@ export class EnvironmentTurns {
 
   /** The environment tells the steps that are taken in its sessions. */
   get tellsSteps(): boolean {
-    const { service } = this.#episode.parts.described.environment;
+    const { service } = this.#episode.bound.described.environment;
     return service?.features.includes(Feature.WATCH_STEPS) ?? false;
   }
 
@@ -62,9 +78,8 @@ export class EnvironmentTurns {
 
   async #seed(options: ClientCallOptions): Promise<SessionDescriptor> {
     const episode = this.#episode;
-    const { request, cast, described, timeouts } = episode.parts;
-    const { environment } = cast;
-    let instance: string | undefined;
+    const { request, timeouts } = episode.parts;
+    const { environment, described } = episode.bound;
     const opening = environment.client(episode.clientOptions);
     // E1: registered and told before the call that makes it.
     this.#own(opening);
@@ -86,13 +101,14 @@ export class EnvironmentTurns {
       {
         ...options,
         onInfo: (info) => {
-          instance = instanceOf(info);
+          this.instance = instanceOf(info);
         },
       },
     );
     const session = seeded(response);
     this.session = session;
     this.reference = response.reference;
+    const { instance } = this;
     const { endpoint, lease } = session;
     if (endpoint !== undefined) {
       this.#closing = environment.client(episode.clientOptions, endpoint);
@@ -146,12 +162,48 @@ export class EnvironmentTurns {
     if (!this.tellsSteps) return;
     const { trajectory } = this.#episode.parts;
     this.#watch = new StepWatch(client, this.#sessionId, {
-      onStep: (step) => {
-        trajectory.add("", { case: "step", value: step });
-        this.#episode.tell({ case: "step", value: step });
-      },
+      onStep: (step) => this.#onStep(step),
       onMissing: (why) => trajectory.miss(why),
     });
+  }
+
+  /**
+   * Steps the environment. The step has a name of its own: agents take steps too, by their tools, and the environment
+   * numbers them all. A world that has ended meanwhile takes none, which is no failure.
+   */
+  async step(actions: readonly StepAction[]): Promise<StepTaken> {
+    const client = this.#client;
+    if (client === undefined) throw new Error("Step before Seed");
+    const index = this.#stepped;
+    this.#stepped += 1;
+    const actionId = `${this.#sessionId}.${index}`;
+    const request = create(StepRequestSchema, {
+      sessionId: this.#sessionId,
+      name: { case: "actionId", value: actionId },
+      actions: [...actions],
+    });
+    const response = await this.#episode.phases.run(
+      {
+        stage: Stage.STEP,
+        timing: "activate",
+        boundary: Boundary.ENVIRONMENT,
+        bound: "activationMs",
+        index,
+        inEpisodeClock: true,
+      },
+      (options) => client.step(request, options).catch(endedBefore),
+    );
+    if (response === undefined) return { outcomes: [], nextAgents: [] };
+    if (!this.tellsSteps) {
+      this.#onStep(create(StepRecordSchema, { actions: request.actions, response, actionId }));
+    }
+    return { outcomes: response.outcomes, nextAgents: response.nextAgents };
+  }
+
+  #onStep(step: StepRecord): void {
+    this.stepsTold += 1;
+    this.#episode.parts.trajectory.add("", { case: "step", value: step });
+    this.#episode.tell({ case: "step", value: step });
   }
 
   /** Verifies all that the agents have said and done (EPI-RUN-016). */
@@ -165,6 +217,12 @@ export class EnvironmentTurns {
     });
     return await this.verification.run();
   }
+}
+
+/** A step that was refused because the world had ended; any other error is thrown. */
+function endedBefore(error: unknown): undefined {
+  if (error instanceof CallError && error.reason === "EPISODE_ENDED") return undefined;
+  throw error;
 }
 
 /** The session of an answer to Seed. Throws where there is none that a driver could go on with. */

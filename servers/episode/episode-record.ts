@@ -7,6 +7,7 @@ import {
   type RunRequest,
   StopMode,
 } from "../../gen/index.js";
+import { keptMessageLimit } from "../runtime/answer-limit.js";
 import type { Timer } from "../runtime/clock.js";
 import { toMs } from "../runtime/duration.js";
 import { EventLog } from "../runtime/event-log.js";
@@ -44,7 +45,7 @@ export class EpisodeRecord {
     runtime: Runtime,
   ) {
     this.#runtime = runtime;
-    this.#maxEventBytes = runtime.limits.maxMessageBytes - wrappingBytes;
+    this.#maxEventBytes = keptMessageLimit(runtime.limits) - wrappingBytes;
     this.trajectory = new Trajectory(this.#maxEventBytes);
     this.#orphanGraceMs = orphanGrace === undefined ? defaultOrphanGraceMs : toMs(orphanGrace);
   }

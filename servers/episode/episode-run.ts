@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { ClientOptions } from "../../clients/index.js";
+import { keyHeader } from "../../clients/metadata.js";
 import {
-  type AgentView,
   type Endpoint,
   type EpisodeContext,
   type EpisodeId,
@@ -14,14 +14,16 @@ import {
 } from "../../gen/index.js";
 import type { Clock } from "../runtime/clock.js";
 import { episodeKey } from "../runtime/identity.js";
-import { keyHeader } from "../runtime/instance.js";
 import { AgentTurns } from "./agent-turns.js";
-import type { Cast } from "./cast.js";
-import type { CastDescribed } from "./cast-described.js";
+import type { BoundCast, Cast } from "./cast.js";
+import type { CastDescribed, EpisodeDescribed } from "./cast-described.js";
 import { CleanUpStack } from "./clean-up-stack.js";
 import type { Episode } from "./define-driver.js";
 import { EnvironmentTurns } from "./environment-turns.js";
+import { firstInstance } from "./first-instance.js";
+import { OutsideEpisode } from "./outside-play.js";
 import { type EpisodeTold, Phases } from "./phases.js";
+import { RelayedEpisode } from "./relayed-episode.js";
 import { Renewals } from "./renewals.js";
 import type { PhaseTimeouts } from "./timeouts.js";
 import type { Trajectory } from "./trajectory.js";
@@ -31,15 +33,19 @@ export interface EpisodeParts {
   readonly request: RunRequest;
   readonly episodeId: EpisodeId;
   readonly cast: Cast;
-  readonly described: CastDescribed;
+  readonly described: EpisodeDescribed;
   readonly timeouts: PhaseTimeouts;
   readonly clock: Clock;
   readonly trajectory: Trajectory;
   readonly tell: (event: EpisodeTold) => void;
   /** Aborts, with the failure as reason, when the episode must end without a verdict. */
   readonly abandon: AbortSignal;
-  /** Aborts when the agent's turn must end and its work be verified. */
+  /** Aborts when the agents' turns must end and their work be verified. */
   readonly finish: AbortSignal;
+  /** The reason that Stop gave; empty: it was not stopped. */
+  readonly stopReason: () => string;
+  /** Largest message that may be sent, in bytes. */
+  readonly maxMessageBytes: number;
 }
 
 /** Metadata of all calls for an episode and its forks (ALL-SCOPE-004). */
@@ -58,6 +64,10 @@ export class EpisodeRun {
   readonly renewals: Renewals;
   readonly agents: AgentTurns;
   readonly environment: EnvironmentTurns;
+  /** The episode as another server plays it; undefined: it is played here. */
+  relayed: RelayedEpisode | undefined;
+  /** The episode as something plays it that does not speak the contract. */
+  outside: OutsideEpisode | undefined;
   /** What was asked and is not enforced. */
   readonly unenforced: string[] = [];
 
@@ -80,10 +90,29 @@ export class EpisodeRun {
   async run(): Promise<Verdict> {
     const episode: Episode = {
       seed: () => this.environment.seed(),
-      openAgent: (view: AgentView) => this.agents.open(view),
+      openAgent: (view, options) => this.agents.open(view, options),
+      step: (actions) => this.environment.step(actions),
       verify: () => this.environment.verify(),
+      relay: (options) => {
+        this.relayed = new RelayedEpisode(this, options);
+        return this.relayed.run();
+      },
+      playOutside: (play) => {
+        this.outside = new OutsideEpisode(this);
+        return this.outside.run(play);
+      },
     };
-    return await this.parts.cast.driver.run(episode);
+    const { driver, options } = this.parts.cast;
+    return await driver.run(episode, options);
+  }
+
+  /** Who is bound here and what they say of themselves. Throws for an episode that is played elsewhere. */
+  get bound(): BoundCast & { readonly described: CastDescribed } {
+    const { cast, described } = this.parts;
+    if (cast.bound !== undefined && described.bound !== undefined) {
+      return { ...cast.bound, described: described.bound };
+    }
+    throw new Error(`driver ${cast.driver.name} has its episodes played elsewhere: nobody is bound here`);
   }
 
   /** Tells an event. */
@@ -104,7 +133,7 @@ export class EpisodeRun {
 
   /**
    * Options of a client for what follows a creating call: it takes the answers of the instance that made the resource
-   * only (EPI-E6-011), unless that sent it elsewhere.
+   * only, or, where that sent it elsewhere, of the one that answers there first (EPI-E6-011).
    */
   following(made: {
     readonly instance: string | undefined;
@@ -112,9 +141,8 @@ export class EpisodeRun {
   }): ClientOptions {
     const options = this.clientOptions;
     const { instance, endpoint } = made;
-    return instance === undefined || endpoint !== undefined
-      ? options
-      : { ...options, expectInstance: instance };
+    if (endpoint !== undefined) return { ...options, onInstance: firstInstance() };
+    return instance === undefined ? options : { ...options, expectInstance: instance };
   }
 
   /** A new id under this episode, with 128 random bits (ALL-ID-007). */

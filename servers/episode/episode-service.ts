@@ -18,11 +18,12 @@ import {
 import { serviceInfo } from "../runtime/describe.js";
 import type { Dial } from "../runtime/dial.js";
 import { followEvents } from "../runtime/follow.js";
+import type { HeldService } from "../runtime/held-service.js";
+import { route, tellDelivery } from "../runtime/route.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { HeldService } from "../runtime/server.js";
-import { route, tellDelivery } from "../runtime/service.js";
 import { validate, warmUp } from "../runtime/validate.js";
 import type { DriverDefinition } from "./define-driver.js";
+import { configureDrivers } from "./driver-options.js";
 import type { EpisodeRecord } from "./episode-record.js";
 import { Episodes } from "./episodes.js";
 import { type Bindings, createPeers } from "./peers.js";
@@ -37,6 +38,8 @@ export interface EpisodeServiceOptions {
   readonly runtime: Runtime;
   /** Drivers that Run may name, the default first. */
   readonly drivers: readonly DriverDefinition[];
+  /** Options of the driver; of several each has its own under its name. */
+  readonly driverOptions?: Readonly<Record<string, unknown>>;
   readonly bindings: Bindings;
   readonly dial: Dial;
   /** Bounds of phases where Run asks for none. */
@@ -53,8 +56,9 @@ export function episodeService(options: EpisodeServiceOptions): HeldService {
     );
   }
   const timeouts = { ...defaultPhaseTimeouts, ...options.timeouts };
-  const peers = createPeers(bindings, dial);
-  const pool = { drivers, peers, sandboxes: bindings.sandboxes };
+  const peers = createPeers(bindings, { dial, clock: runtime.clock });
+  const configured = configureDrivers(drivers, options.driverOptions);
+  const pool = { drivers: configured, peers, sandboxes: bindings.sandboxes };
   const episodes = new Episodes({ runtime, pool, timeouts });
   warmUp([RunRequestSchema]);
 

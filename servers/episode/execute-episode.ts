@@ -10,6 +10,7 @@ import {
   Stage,
   type Verdict,
 } from "../../gen/index.js";
+import { keptMessageLimit } from "../runtime/answer-limit.js";
 import { fromMs } from "../runtime/duration.js";
 import { cancelledFailure, OperationFailure, toFailure } from "../runtime/failure.js";
 import { failureOf } from "../runtime/peer-failure.js";
@@ -21,6 +22,7 @@ import type { EpisodeRecord } from "./episode-record.js";
 import { EpisodeRun, released } from "./episode-run.js";
 import { fitOutcome } from "./fit-outcome.js";
 import { outcomeOf } from "./outcome.js";
+import { isOf } from "./relayed-names.js";
 import type { PhaseTimeouts } from "./timeouts.js";
 import { ownedOf } from "./unreleased.js";
 
@@ -55,8 +57,9 @@ export async function executeEpisode(options: ExecuteOptions): Promise<EpisodeOu
     await run.stack.releaseAll();
     run.renewals.stopAll();
   }
-  const cleanUps = [...before.results, ...(run?.stack.results ?? [])];
-  record.left = cleanUps.flatMap(({ released: gone, resource }) => (gone ? [] : (resource ?? [])));
+  const own = [...before.results, ...(run?.stack.results ?? [])];
+  record.left = own.flatMap(({ released: gone, resource }) => (gone ? [] : (resource ?? [])));
+  const cleanUps = [...own, ...(run?.relayed?.cleanUps ?? [])];
   const outcome = outcomeOf({
     answerId,
     request,
@@ -72,12 +75,12 @@ export async function executeEpisode(options: ExecuteOptions): Promise<EpisodeOu
     },
     stopReason: record.stopReason,
   });
-  return fitOutcome(outcome, runtime.limits.maxMessageBytes);
+  return fitOutcome(outcome, keptMessageLimit(runtime.limits));
 }
 
 /** Closes what an earlier attempt told and did not release, and what this instance itself remembers (EPI-E6-012). */
 async function releaseEarlier(options: ExecuteOptions): Promise<CleanUpStack> {
-  const { runtime, pool, timeouts, request, record, earlier } = options;
+  const { runtime, pool, timeouts, request, record, earlier, admitted } = options;
   const stack = new CleanUpStack({
     clock: runtime.clock,
     timeoutMs: timeouts.cleanUpMs,
@@ -92,7 +95,10 @@ async function releaseEarlier(options: ExecuteOptions): Promise<CleanUpStack> {
     remembered.push(...attempt.left);
     attempt.left = [];
   }
-  for (const owned of ownedOf(pool.peers, [...request.unreleased, ...remembered])) stack.own(owned);
+  // Another episode server that plays is handed its own.
+  const relay = admitted.cast.relay?.name;
+  const ours = [...request.unreleased, ...remembered].filter((intent) => !isOf(relay, intent));
+  for (const owned of ownedOf(pool.peers, ours)) stack.own(owned);
   await stack.releaseAll();
   return stack;
 }
@@ -118,6 +124,8 @@ async function play(
     tell: record.tell,
     abandon: record.abandoned,
     finish: record.finished,
+    stopReason: () => record.stopReason,
+    maxMessageBytes: keptMessageLimit(runtime.limits),
   });
   try {
     return { run, score: { verdict: await run.run() } };
@@ -140,8 +148,8 @@ function told(error: unknown, stage: Stage): Failure {
 
 /** The trajectory, which says what is missing of it. */
 function accountOf({ trajectory }: EpisodeRecord, run: EpisodeRun | undefined): EpisodeRecord["trajectory"] {
-  const steps = run?.environment.receipt?.steps ?? 0;
-  if (steps > 0 && run?.environment.tellsSteps === false) {
+  const { receipt, stepsTold = 0 } = run?.environment ?? {};
+  if ((receipt?.steps ?? 0) > stepsTold && run?.environment.tellsSteps === false) {
     trajectory.miss("the environment does not tell its steps (feature WATCH_STEPS is not declared)");
   }
   return trajectory;

@@ -1,12 +1,18 @@
 import { create } from "@bufbuild/protobuf";
-import { type AgentView, type Item, ItemSchema, Role } from "../../gen/index.js";
+import { type AgentView, type Item, ItemSchema, type Observation, Role } from "../../gen/index.js";
 
 /** What an agent is told and sees first: its input unchanged, then its first observation, if there is one. */
 export function firstInput({ input, observation }: AgentView): Item[] {
-  if (observation === undefined) return input;
+  return [...input, ...shown(observation)];
+}
+
+/** What an agent sees, as entries of its conversation: blocks that are none are shown on the environment's behalf. */
+export function shown(observation: Observation | undefined): Item[] {
+  if (observation === undefined) return [];
   const { items, content } = observation;
-  if (content.length === 0) return [...input, ...items];
-  // Blocks that are no conversation are shown on the environment's behalf.
-  const shown = create(ItemSchema, { kind: { case: "chatMessage", value: { role: Role.USER, content } } });
-  return [...input, ...items, shown];
+  if (content.length === 0) return items;
+  return [
+    ...items,
+    create(ItemSchema, { kind: { case: "chatMessage", value: { role: Role.USER, content } } }),
+  ];
 }

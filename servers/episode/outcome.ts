@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type CleanUp,
   type EpisodeOutcome,
@@ -18,6 +18,7 @@ import { fromMs } from "../runtime/duration.js";
 import type { EpisodeRun } from "./episode-run.js";
 import { participantsOf } from "./participants.js";
 import type { Timings } from "./phases.js";
+import { addTheirTimings } from "./relayed-outcome.js";
 import { untrainable } from "./training.js";
 import type { Trajectory } from "./trajectory.js";
 
@@ -38,33 +39,64 @@ export interface OutcomeParts {
 /** How an episode ended, with everything known, whatever it came to (EPI-OUT-001 to EPI-OUT-009). */
 export function outcomeOf(parts: OutcomeParts): EpisodeOutcome {
   const { answerId, request, run, score, cleanUps, trajectory, timings, stopReason } = parts;
-  const task = taskOf(request, run);
-  const seats = run?.agents.seats ?? [];
-  const reasons = untrainable(seats);
-  const { session, verification, receipt } = run?.environment ?? {};
+  const ours = timingsOf(timings);
+  const theirs = run?.relayed?.outcome;
   return create(EpisodeOutcomeSchema, {
     answerId,
     ...(request.context === undefined ? {} : { context: request.context }),
-    ...(task === undefined ? {} : { task }),
     outcome:
       "verdict" in score
         ? { case: "verdict", value: score.verdict }
         : { case: "failure", value: score.failure },
+    trajectory: trajectory.ref,
+    timings: theirs === undefined ? ours : addTheirTimings(ours, theirs),
+    cleanUps: [...cleanUps],
+    stopReason,
+    ...(theirs === undefined ? knownHere(request, run) : knownThere(theirs, request)),
+    participants: participantsOf(run),
+  });
+}
+
+/** What is known of an episode that was played here. */
+function knownHere(request: RunRequest, run: EpisodeRun | undefined): Known {
+  const task = taskOf(request, run);
+  const seats = run?.agents.seats ?? [];
+  const reasons = untrainable(seats);
+  const { session, verification, receipt } = run?.environment ?? {};
+  return {
+    ...(task === undefined ? {} : { task }),
     agentEnds: seats.map(({ end }) => end),
     ...(verification === undefined ? {} : { submission: verification.submission }),
-    collected: verification?.collected ?? [],
+    collected: [...(verification?.collected ?? run?.outside?.artifacts ?? [])],
     verifierState: session?.verifierState ?? new Uint8Array(),
     steps: receipt?.steps ?? 0,
-    trajectory: trajectory.ref,
     usage: run === undefined ? [] : usageOf(run),
-    timings: timingsOf(timings),
-    cleanUps: [...cleanUps],
-    participants: run === undefined ? [] : participantsOf(run),
     unenforced: run?.unenforced ?? [],
     training: { usable: reasons.length === 0, reasons },
     referenceGiven: seats.some(({ referenceGiven }) => referenceGiven),
-    stopReason,
-  });
+  };
+}
+
+type Known = Omit<MessageInitShape<typeof EpisodeOutcomeSchema>, "$typeName">;
+
+/** What another server told of an episode that it played. */
+function knownThere(theirs: EpisodeOutcome, request: RunRequest): Known {
+  const { agentEnds, submission, collected, verifierState, steps, usage, unenforced, referenceGiven } =
+    theirs;
+  const task = theirs.task ?? taskOf(request, undefined);
+  const { training } = theirs;
+  return {
+    ...(task === undefined ? {} : { task }),
+    agentEnds,
+    ...(submission === undefined ? {} : { submission }),
+    collected,
+    verifierState,
+    steps,
+    usage,
+    unenforced,
+    training: training ?? { usable: false, reasons: ["the other episode server does not say"] },
+    referenceGiven,
+  };
 }
 
 /** The task's identity: the environment's word where Seed answered, else what the request says of it. */

@@ -7,26 +7,44 @@ import {
   type ServiceInfo,
 } from "../../gen/index.js";
 import type { EpisodeRun } from "./episode-run.js";
+import { elsewhereParticipants } from "./relayed-outcome.js";
 import { weightsVersions } from "./training.js";
 
 /** Who took part in an episode: environment, agents, models, sandbox (EPI-OUT-001). */
-export function participantsOf(run: EpisodeRun): Participant[] {
+export function participantsOf(run: EpisodeRun | undefined): Participant[] {
+  if (run === undefined) return [];
   const { request, described } = run.parts;
-  const list = [participant(Boundary.ENVIRONMENT, request.environment, described.environment.service)];
+  if (described.bound === undefined) return elsewhereParticipants(run);
+  const { environment, agents } = described.bound;
+  const list = [
+    participant(
+      { boundary: Boundary.ENVIRONMENT, binding: request.environment, instance: run.environment.instance },
+      environment.service,
+    ),
+  ];
   for (const { agentId, agent: binding, model } of request.agents) {
-    const says = described.agents.get(agentId);
+    const says = agents.get(agentId);
     if (says === undefined) continue;
     const { harness, service } = says.agent;
-    list.push(participant(Boundary.AGENT, binding, service, { agentId, implementation: harness }));
-    if (says.model === undefined) continue;
-    const calls = run.agents.seats.find((seat) => seat.agentId === agentId)?.gateway?.calls ?? [];
-    const seen = weightsVersions(calls);
+    const seat = run.agents.seats.find((known) => known.agentId === agentId);
     list.push(
-      participant(Boundary.MODEL, model, says.model.service, {
+      participant({ boundary: Boundary.AGENT, binding, instance: seat?.instance }, service, {
         agentId,
-        // Without tokens nobody knows which weights answered; what the model said of itself is the best guess.
-        weightsVersions: seen.length === 0 ? [says.model.weightsVersion] : seen,
+        implementation: harness,
       }),
+    );
+    if (says.model === undefined) continue;
+    const seen = weightsVersions(seat?.gateway?.calls ?? []);
+    list.push(
+      participant(
+        { boundary: Boundary.MODEL, binding: model, instance: seat?.gateway?.instance },
+        says.model.service,
+        {
+          agentId,
+          // Without tokens nobody knows which weights answered; what the model said of itself is the best guess.
+          weightsVersions: seen.length === 0 ? [says.model.weightsVersion] : seen,
+        },
+      ),
     );
   }
   const box = run.environment.session?.sandbox;
@@ -43,9 +61,16 @@ export function participantsOf(run: EpisodeRun): Participant[] {
   ];
 }
 
+/** Where a server stands in the episode. */
+interface Place {
+  readonly boundary: Boundary;
+  readonly binding: string;
+  /** The instance that made what was used; undefined: the one that was asked what it is. */
+  readonly instance: string | undefined;
+}
+
 function participant(
-  boundary: Boundary,
-  binding: string,
+  { boundary, binding, instance }: Place,
   service: ServiceInfo | undefined,
   more: { agentId?: string; implementation?: Implementation | undefined; weightsVersions?: string[] } = {},
 ): Participant {
@@ -55,7 +80,7 @@ function participant(
     binding,
     agentId: more.agentId ?? "",
     ...(implementation === undefined ? {} : { implementation }),
-    instanceId: service?.instanceId ?? "",
+    instanceId: instance ?? service?.instanceId ?? "",
     weightsVersions: more.weightsVersions ?? [],
   });
 }

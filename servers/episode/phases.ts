@@ -15,7 +15,7 @@ export interface Phase {
   readonly timing: keyof Timings;
   readonly boundary: Boundary;
   /** The bound that holds for it. */
-  readonly bound: "seedMs" | "openMs" | "activationMs" | "verificationMs";
+  readonly bound: "seedMs" | "openMs" | "activationMs" | "verificationMs" | "episodeMs";
   readonly agentId?: string;
   readonly index?: number;
   /** Whether the episode's own clock bounds it too. */
@@ -24,7 +24,7 @@ export interface Phase {
   readonly refused?: FailureKind;
 }
 
-/** Milliseconds spent in each phase. */
+/** Milliseconds spent in each phase; what happens at the same time counts once. */
 export type Timings = Partial<Record<"check" | "seed" | "open" | "activate" | "verify" | "cleanUp", number>>;
 
 /** What phases need. */
@@ -48,6 +48,8 @@ export const answerGraceMs = 1000;
  */
 export class Phases {
   readonly timings: Timings = {};
+  /** What runs now of each timing, and since when. */
+  readonly #running = new Map<keyof Timings, { count: number; readonly since: number }>();
   readonly #options: PhasesOptions;
   readonly #ended = new AbortController();
   #stage = Stage.ADMISSION;
@@ -96,7 +98,7 @@ export class Phases {
     const own = new AbortController();
     const timer = clock.setTimer(boundMs + answerGraceMs, () => own.abort(passed(phase.bound, boundMs)));
     const episodeTimer = phase.inEpisodeClock ? this.#startClock() : undefined;
-    const began = clock.now();
+    this.#timeBegins(phase.timing);
     try {
       const signal = AbortSignal.any([this.#ended.signal, own.signal]);
       // EPI-E6-004, EPI-E6-008: what is refused for now is repeated in place as long as the phase may take.
@@ -106,8 +108,23 @@ export class Phases {
     } finally {
       timer.cancel();
       episodeTimer?.cancel();
-      this.timings[phase.timing] = (this.timings[phase.timing] ?? 0) + (clock.now() - began);
+      this.#timeEnds(phase.timing);
     }
+  }
+
+  #timeBegins(timing: keyof Timings): void {
+    const running = this.#running.get(timing);
+    if (running === undefined) this.#running.set(timing, { count: 1, since: this.#options.clock.now() });
+    else running.count += 1;
+  }
+
+  #timeEnds(timing: keyof Timings): void {
+    const running = this.#running.get(timing);
+    if (running === undefined) return;
+    running.count -= 1;
+    if (running.count > 0) return;
+    this.#running.delete(timing);
+    this.timings[timing] = (this.timings[timing] ?? 0) + (this.#options.clock.now() - running.since);
   }
 
   /** The episode's clock runs from Seed, and only while something of Seed to the last activation does (E5). */

@@ -17,10 +17,10 @@ import {
 } from "../../gen/index.js";
 import { fromMs, toMs } from "../runtime/duration.js";
 import { cutText, OperationFailure } from "../runtime/failure.js";
+import { pause } from "../runtime/pause.js";
 import { answeredFailure } from "./answered-failure.js";
 import { checkVerdict } from "./check-verdict.js";
 import type { EpisodeRun } from "./episode-run.js";
-import { pause } from "./pause.js";
 
 /** The session that is verified. */
 export interface Verified {
@@ -105,7 +105,7 @@ export class Verification {
     const { phases, parts } = this.#episode;
     const ms = failure.retryAfter === undefined ? 0 : toMs(failure.retryAfter);
     if (ms > parts.timeouts.verificationMs) throw failed(failure);
-    if (ms > 0) await pause(parts.clock, ms, phases.signal);
+    if (ms > 0) await pause(ms, { clock: parts.clock, signal: phases.signal });
   }
 
   /** The verdict as the environment gave it (EPI-RUN-005), masked where the run wants that of a failed agent. */

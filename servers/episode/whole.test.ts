@@ -9,9 +9,9 @@ import { reasoning } from "../environment/worlds/reasoning/index.js";
 import { modelService } from "../model/model-service.js";
 import { replay } from "../model/models/replay/index.js";
 import { Channels } from "../runtime/dial.js";
+import type { HeldService } from "../runtime/held-service.js";
 import { createRuntime, type Runtime } from "../runtime/runtime.js";
 import { type RunningServer, serve } from "../runtime/serve.js";
-import type { HeldService } from "../runtime/server.js";
 import { drivers } from "./drivers/index.js";
 import { episodeService } from "./episode-service.js";
 
