@@ -4,7 +4,7 @@ import type { Job, Mode, Target } from "./run/target.js";
 
 /** Sessions at once of the figures named after them. */
 export const MANY = 64;
-/** Workers that open and close sessions. */
+/** Workers that open and close sessions, and episodes in flight. */
 export const WORKERS = 16;
 /** Sessions that are held idle. */
 export const IDLE = 10_000;
@@ -32,8 +32,8 @@ const plan: readonly (readonly [PointName, Target["side"], Figures])[] = [
   ["step-grpc-js-client", "ours", both],
   ["step", "ours", [["create", WORKERS]]],
   ["own-connection", "ours", [["create", WORKERS]]],
-  ["episodes", "ours", [["steps", MANY]]],
-  ["episodes-apart", "ours", [["steps", MANY]]],
+  ["episodes", "ours", [["steps", WORKERS]]],
+  ["episodes-apart", "ours", [["steps", WORKERS]]],
   ["step", "ours", [["idle", IDLE]]],
 ];
 

@@ -5,7 +5,8 @@ import * as grpc from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { serveGrpc } from "../clients/fixtures/grpc-server.js";
 import { ModelService } from "../gen/index.js";
-import { folderWith, root, tasksOf, touchstone, worldConfig } from "./fixtures/touchstone.js";
+import { temporaryFolder } from "../test/temporary-folder.js";
+import { root, tasksOf, touchstone, worldConfig } from "./fixtures/touchstone.js";
 
 const maths = (change: { tasks?: string; servers?: string; environment?: string; run?: string } = {}) => `
 servers:
@@ -29,7 +30,7 @@ async function refused(
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
 ): Promise<string[]> {
-  const folder = folderWith({ "tasks.jsonl": goodRow, ...files });
+  const folder = temporaryFolder({ "tasks.jsonl": goodRow, ...files });
   const out = join(folder, "out");
   const inFolder = args.map((arg) => arg.replace("$FOLDER", folder));
   const ended = await touchstone(["run", join(folder, "c.yaml"), "--out", out, ...inFolder], env);
@@ -151,7 +152,7 @@ it("refuses a benchmark over other tasks than it pins, or of another environment
 });
 
 it("refuses an --out that is a file", async () => {
-  const folder = folderWith({ "c.yaml": maths(), "tasks.jsonl": goodRow, out: "a file" });
+  const folder = temporaryFolder({ "c.yaml": maths(), "tasks.jsonl": goodRow, out: "a file" });
   const ended = await touchstone(["run", join(folder, "c.yaml"), "--out", join(folder, "out")]);
   expect(ended).toMatchObject({
     code: 2,

@@ -2,6 +2,8 @@
 import { Command } from "commander";
 import { ConfigError } from "../servers/composition/config-error.js";
 import { packageVersion } from "../servers/runtime/version.js";
+import { callCommand } from "./call.js";
+import { checkCommand } from "./check.js";
 import { describeCommand } from "./describe.js";
 import { exitCodes } from "./exit-codes.js";
 import { runCommand } from "./run.js";
@@ -21,7 +23,7 @@ const program = new Command("touchstone")
     done = true;
     process.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.badInput);
   });
-for (const command of [serveCommand(), runCommand(), describeCommand()]) {
+for (const command of [serveCommand(), runCommand(), checkCommand(), describeCommand(), callCommand()]) {
   program.addCommand(command.copyInheritedSettings(program));
 }
 
@@ -37,16 +39,29 @@ process.on("exit", (code) => {
   if (!done && code === exitCodes.ok) process.exitCode = exitCodes.stopped;
 });
 
+/** Ends the process once what was said has left it: a module of the user may keep something running for ever. */
+async function end(code: number): Promise<never> {
+  const left = (stream: NodeJS.WriteStream): Promise<void> =>
+    new Promise((resolve) => {
+      stream.write("", () => resolve());
+    });
+  await Promise.all([left(process.stdout), left(process.stderr)]);
+  process.exit(code);
+}
+
+// Whoever read the output, such as `head`, has left: there is nobody to tell more.
+process.stdout.on("error", () => process.exit(exitCodes.stopped));
+
 try {
   await program.parseAsync();
   done = true;
+  await end(Number(process.exitCode ?? exitCodes.ok));
 } catch (error) {
   if (error instanceof ConfigError) {
     for (const problem of error.problems) process.stderr.write(`${problem}\n`);
-    process.exitCode = exitCodes.badInput;
-  } else {
-    // A defect: whatever was to be done did not come to its end.
-    console.error(error);
-    process.exitCode = exitCodes.stopped;
+    await end(exitCodes.badInput);
   }
+  // A defect: whatever was to be done did not come to its end.
+  console.error(error);
+  await end(exitCodes.stopped);
 }

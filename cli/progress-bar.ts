@@ -1,16 +1,24 @@
 import { Presets, SingleBar } from "cli-progress";
 import type { RunProgress } from "../rollouts/collect.js";
 
-/** Shows how far runs are, one after the other; on a terminal only. */
+/** Shows how far runs are, one after the other: a bar on a terminal only. */
 export interface ProgressBar extends Disposable {
   readonly update: (run: string, progress: RunProgress) => void;
+  /** Writes a line of its own, above the bar where there is one. */
+  readonly line: (text: string) => void;
 }
 
 const nameWidth = 12;
 
+/** Begins the terminal's line anew, empty. */
+const emptied = "\r\x1b[K";
+
 /** A bar with the mean reward so far, a line for each run. */
 export function progressBar(stream: NodeJS.WriteStream = process.stderr): ProgressBar {
-  if (!stream.isTTY) return { update: () => {}, [Symbol.dispose]: () => {} };
+  const write = (text: string): void => {
+    stream.write(`${text}\n`);
+  };
+  if (!stream.isTTY) return { update: () => {}, line: write, [Symbol.dispose]: () => {} };
   let shown: { readonly run: string; readonly bar: SingleBar } | undefined;
   return {
     update(run, { done, total, scored, failed, rewardSum }) {
@@ -20,6 +28,10 @@ export function progressBar(stream: NodeJS.WriteStream = process.stderr): Progre
         shown = { run, bar: newBar(run, stream) };
         shown.bar.start(total, done, numbers);
       } else shown.bar.update(done, numbers);
+    },
+    line(text) {
+      write(`${emptied}${text}`);
+      shown?.bar.render();
     },
     [Symbol.dispose]: () => shown?.bar.stop(),
   };

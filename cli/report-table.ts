@@ -1,5 +1,6 @@
 import { printable } from "../clients/printable.js";
 import { type RunReport, scoreOf } from "../rollouts/run-report.js";
+import { aligned } from "./aligned.js";
 
 /** Characters of a reason that the table shows. */
 const reasonLength = 200;
@@ -70,14 +71,4 @@ function notesOf({ metrics, stopped, unfinished, benchmark }: RunReport): string
   if (unfinished.length > namedEpisodes) notes.push(`unfinished: ${unfinished.length - namedEpisodes} more`);
   if (stopped !== undefined) notes.push(`stopped before the end: ${printable(stopped)}`);
   return notes;
-}
-
-function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
 }

@@ -1,10 +1,9 @@
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { temporaryFolder } from "../test/temporary-folder.js";
 import {
   failuresOf,
-  folderWith,
   metricsOf,
   type Running,
   rolloutsOf,
@@ -16,14 +15,14 @@ import {
 
 const score = { does: "score", reward: 1 };
 const wait = { does: "wait" };
-const pollMs = 20;
 
 /** A folder with tasks of which some wait until its gate is opened. */
 function gated(does: readonly object[], run = "") {
-  const folder = folderWith({ "tasks.jsonl": tasksOf(...does) });
+  const folder = temporaryFolder({ "tasks.jsonl": tasksOf(...does) });
   const gate = join(folder, "gate");
   writeFileSync(join(folder, "c.yaml"), worldConfig(run, "", `{ gate: ${gate} }`));
   const out = join(folder, "out");
+  mkdirSync(out);
   return {
     folder,
     out,
@@ -35,10 +34,20 @@ function gated(does: readonly object[], run = "") {
 /** Waits until a run has stored so many verdicts. */
 async function stored(out: string, verdicts: number, { child }: Running): Promise<void> {
   const file = join(out, "rollouts.jsonl");
-  while (!existsSync(file) || readFileSync(file, "utf8").split("\n").length - 1 < verdicts) {
-    if (child.exitCode !== null) throw new Error(`the run ended with ${child.exitCode}`);
-    await delay(pollMs);
-  }
+  await new Promise<void>((resolve, reject) => {
+    const look = (): void => {
+      if (existsSync(file) && readFileSync(file, "utf8").split("\n").length > verdicts) settle(resolve);
+    };
+    const died = (code: number | null): void => settle(() => reject(new Error(`the run ended with ${code}`)));
+    const watcher = watch(out, look);
+    const settle = (end: () => void): void => {
+      watcher.close();
+      child.off("exit", died);
+      end();
+    };
+    child.once("exit", died);
+    look();
+  });
 }
 
 const ids = (out: string): string[] => rolloutsOf(out).map(({ task, repeat }) => `${task.id}/${repeat}`);

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { requiredTool } from "../test/required-tool.js";
+import { temporaryFolder } from "../test/temporary-folder.js";
+import { testData } from "../test/test-data.js";
 import {
   failuresOf,
-  folderWith,
   metricsOf,
   rolloutsOf,
   root,
@@ -22,13 +22,13 @@ function table(stdout: string): Record<string, string>[] {
 }
 
 async function runWorld(does: readonly object[], run = "", args: readonly string[] = []) {
-  const folder = folderWith({ "c.yaml": worldConfig(run), "tasks.jsonl": tasksOf(...does) });
+  const folder = temporaryFolder({ "c.yaml": worldConfig(run), "tasks.jsonl": tasksOf(...does) });
   const out = join(folder, "out");
   return { out, ended: await touchstone(["run", join(folder, "c.yaml"), "--out", out, ...args]) };
 }
 
 it("runs what npm start runs: ceiling, a model with tools, floor", async () => {
-  const out = join(folderWith({}), "quickstart");
+  const out = join(temporaryFolder({}), "quickstart");
   const agents = ["oracle", "tool-loop", "noop"].flatMap((name) => ["--agent", name]);
   const ended = await touchstone(["run", "examples/quickstart.yaml", ...agents, "--out", out]);
   expect(ended).toMatchObject({ code: 0, stderr: "" });
@@ -56,16 +56,11 @@ it("runs what npm start runs: ceiling, a model with tools, floor", async () => {
 });
 
 describe("GSM8K as published", () => {
-  const path = resolve(process.env["TOUCHSTONE_DATA"] ?? resolve(root, "../shared/data"), "gsm8k/test.jsonl");
-  const data = requiredTool(
-    "The test split of GSM8K",
-    () => (existsSync(path) ? path : undefined),
-    "TOUCHSTONE_DATA=<folder with gsm8k/test.jsonl>",
-  );
+  const data = testData("gsm8k/test.jsonl");
 
   it("scores 1 with an oracle and 0 with an agent that does nothing, over 1,319 rows", async (context) => {
     const tasks = data.need(context);
-    const folder = folderWith({
+    const folder = temporaryFolder({
       "c.yaml": `
 servers:
   maths: { environment: reasoning }
@@ -99,7 +94,7 @@ run:
 });
 
 it("runs the example that a user's own environment begins with", async () => {
-  const out = join(folderWith({}), "guess");
+  const out = join(temporaryFolder({}), "guess");
   const ended = await touchstone(["run", "examples/guess-the-number.yaml", "--out", out]);
   expect(ended).toMatchObject({ code: 0, stderr: "" });
   expect(metricsOf(out)).toMatchObject({ mean_reward: 1, coverage: { scored: 5 } });
@@ -202,7 +197,7 @@ it("field-case-110: identical rows with repeats are each run as often, in groups
 });
 
 it("field-case-092: a fresh run in the same place begins with nothing of the earlier one", async () => {
-  const folder = folderWith({
+  const folder = temporaryFolder({
     "c.yaml": worldConfig("  attempts: 1"),
     "tasks.jsonl": tasksOf({ does: "score" }, { does: "fail", failure: { retry: 3 } }),
   });
@@ -221,13 +216,13 @@ it("field-case-092: a fresh run in the same place begins with nothing of the ear
 it("asks no model that no agent needs", async () => {
   const servers = '  policy: { model: "http://127.0.0.1:1" }';
   const config = worldConfig("  models: { agent: policy }", servers);
-  const folder = folderWith({ "c.yaml": config, "tasks.jsonl": tasksOf({ does: "score" }) });
+  const folder = temporaryFolder({ "c.yaml": config, "tasks.jsonl": tasksOf({ does: "score" }) });
   const ended = await touchstone(["run", join(folder, "c.yaml"), "--out", join(folder, "out")]);
   expect(ended).toMatchObject({ code: 0, stderr: "" });
 });
 
 it("takes tasks, agent, repeats and concurrency from the command line, and stores what it decided", async () => {
-  const out = join(folderWith({}), "changed");
+  const out = join(temporaryFolder({}), "changed");
   const ended = await touchstone([
     ...["run", "examples/gsm8k.yaml", "--out", out, "--tasks", "examples/gsm8k-sample.jsonl"],
     ...["--agent", "noop", "--repeats", "3", "--concurrency", "2"],

@@ -14,6 +14,7 @@ interface RunFlags {
   readonly concurrency?: number;
   readonly out: string;
   readonly resume?: boolean;
+  readonly steps?: boolean;
   readonly log: LogLevel;
 }
 
@@ -28,7 +29,7 @@ function several(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
-/** `touchstone run CONFIG [--tasks FILE] [--agent NAME] [--repeats N] [--concurrency N] [--resume] --out DIR` */
+/** `touchstone run CONFIG [--tasks FILE] [--agent NAME] [--repeats N] [--concurrency N] [--resume] [--steps] --out DIR` */
 export function runCommand(): Command {
   return new Command("run")
     .description("Run the episodes of a configuration and store every verdict.")
@@ -46,6 +47,7 @@ export function runCommand(): Command {
       "--resume",
       "go on with the run that the folder holds: whatever has neither a verdict nor a failure for good",
     )
+    .option("--steps", "tell each step and its rewards as it is taken; JSON lines where that is no terminal")
     .addOption(logOption())
     .addHelpText(
       "after",
@@ -57,10 +59,11 @@ export function runCommand(): Command {
         abandoning: "giving up what runs; again to leave without clean-up",
       });
       const config = await loadConfig(file);
-      const { tasks, agent: agents, repeats, concurrency, out, resume = false, log } = flags;
+      const { tasks, agent: agents, repeats, concurrency, out, resume = false, steps = false, log } = flags;
       // What a run needs takes a while to load; help and refusals need not wait for it.
       const { run } = await import("../rollouts/run.js");
       const { reportTable } = await import("./report-table.js");
+      const { stepLine } = await import("./step-line.js");
       let reports: RunReport[];
       {
         using bar = progressBar();
@@ -73,6 +76,7 @@ export function runCommand(): Command {
           stop: interrupt.stop,
           abandon: interrupt.abandon,
           onProgress: bar.update,
+          onStep: steps ? (name, step) => bar.line(stepLine(name, step, process.stderr.isTTY)) : undefined,
         });
       }
       if (reports.length > 0) process.stdout.write(`${reportTable(reports)}\n`);

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { folderWith, scriptedWorld, tasksOf, touchstone } from "./fixtures/touchstone.js";
+import { temporaryFolder } from "../test/temporary-folder.js";
+import { scriptedWorld, tasksOf, touchstone } from "./fixtures/touchstone.js";
 
 /** Every byte of a folder, as text. */
 function everything(folder: string): string {
@@ -13,7 +14,7 @@ function everything(folder: string): string {
 
 it("field-case-130: no secret of a configuration reaches a stream or a file, whatever fails", async () => {
   const secret = "S3CRET";
-  const folder = folderWith({
+  const folder = temporaryFolder({
     "c.yaml": `
 servers:
   world:

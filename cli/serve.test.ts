@@ -2,7 +2,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { folderWith, metricsOf, type Running, root, start, touchstone } from "./fixtures/touchstone.js";
+import { temporaryFolder } from "../test/temporary-folder.js";
+import { metricsOf, type Running, root, served, start, touchstone } from "./fixtures/touchstone.js";
 
 const config = `
 servers:
@@ -11,24 +12,12 @@ servers:
   episodes: { episode: single_agent_turn }
 `;
 
-/** Addresses of servers that a command says it serves, by name. */
-async function served(running: Running, names: readonly string[]): Promise<Record<string, string>> {
-  const last = names.at(-1);
-  const said = await running.says(new RegExp(`^${last}\\t.*\\n`, "m"));
-  return Object.fromEntries(
-    said
-      .split("\n")
-      .map((line) => line.split("\t"))
-      .map(([name = "", , url = ""]) => [name, url]),
-  );
-}
-
 describe("servers in a process of their own", () => {
   let running: Running;
   let urls: Record<string, string>;
 
   beforeAll(async () => {
-    running = start(["serve", join(folderWith({ "c.yaml": config }), "c.yaml")]);
+    running = start(["serve", join(temporaryFolder({ "c.yaml": config }), "c.yaml")]);
     urls = await served(running, ["maths", "oracle", "episodes"]);
   });
   afterAll(async () => {
@@ -63,7 +52,7 @@ servers:
   episodes: { episode: ${episodes} }
 ${run}`;
     for (const episodes of ["single_agent_turn", `"${urls["episodes"]}"`]) {
-      const folder = folderWith({ "c.yaml": elsewhere(episodes) });
+      const folder = temporaryFolder({ "c.yaml": elsewhere(episodes) });
       const ended = await touchstone(["run", join(folder, "c.yaml"), "--out", join(folder, "out")]);
       expect(ended).toMatchObject({ code: 0, stderr: "" });
       expect(metricsOf(join(folder, "out"))).toMatchObject({ mean_reward: 1, coverage: { scored: 20 } });
@@ -71,7 +60,7 @@ ${run}`;
   }, 60_000);
 
   it("refuses names that a driver elsewhere does not bind, before anything runs", async () => {
-    const folder = folderWith({
+    const folder = temporaryFolder({
       "c.yaml": `
 servers:
   sums: { environment: "${urls["maths"]}" }
@@ -91,7 +80,7 @@ run:
   });
 
   it("field-case-107: refuses tasks of another environment than the one that is served elsewhere", async () => {
-    const folder = folderWith({
+    const folder = temporaryFolder({
       "c.yaml": `
 servers:
   maths: { environment: "${urls["maths"]}" }
@@ -114,7 +103,7 @@ run:
 });
 
 it("serves only the servers that are named, and refuses a name that there is not", async () => {
-  const file = join(folderWith({ "c.yaml": config }), "c.yaml");
+  const file = join(temporaryFolder({ "c.yaml": config }), "c.yaml");
   const running = start(["serve", file, "oracle"]);
   const urls = await served(running, ["oracle"]);
   expect(Object.keys(urls).filter((name) => name !== "")).toEqual(["oracle"]);
@@ -134,7 +123,7 @@ it("tells which server's port is in use", async () => {
   await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
   const { port } = holder.address() as { port: number };
   const text = config.replace("reasoning }", `reasoning, listen: "127.0.0.1:${port}" }`);
-  const file = join(folderWith({ "c.yaml": text }), "c.yaml");
+  const file = join(temporaryFolder({ "c.yaml": text }), "c.yaml");
   expect(await touchstone(["serve", file])).toMatchObject({
     code: 2,
     stdout: "",

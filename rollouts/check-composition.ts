@@ -1,25 +1,34 @@
 import { toBinary } from "@bufbuild/protobuf";
+import { usualMaxMessageBytes } from "../clients/metadata.js";
+import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.js";
 import { type RunRequest, RunRequestSchema, type ServiceInfo } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import { checkPairs } from "../servers/episode/check-pairs.js";
+import { Refusal } from "../servers/runtime/refusal.js";
 import type { RunDescribed } from "./describe-servers.js";
-import { oneLine } from "./error-text.js";
 import { contextOf, type Plan } from "./plan.js";
 import { episodeRequest } from "./run-request.js";
 import type { RunSettings } from "./run-settings.js";
 
+/** A requirement of a composition that is not met. */
+export interface Unmet {
+  /** What asks for it: a path of the run (`environment`), or of the request to its driver (`agents[0].model`). */
+  readonly field: string;
+  /** What was expected, what was found. */
+  readonly text: string;
+}
+
 /**
- * Refuses what cannot work before the first episode: names that the driver does not bind, drivers that it has not, a
- * benchmark for another environment, pairs that do not fit, sandboxes that the environment does not take. Throws
- * ConfigError with every problem found.
+ * What keeps a composition from working: names that the driver does not bind, drivers that it has not, pairs that do not
+ * fit, sandboxes that the environment does not take. Empty: it can work.
  */
-export function checkComposition(settings: RunSettings, request: RunRequest, described: RunDescribed): void {
-  const { episode, environment } = described;
-  const problems: string[] = [];
-  const bound = (path: string, name: string, names: readonly string[]): void => {
+export function unmetBy(settings: RunSettings, request: RunRequest, described: RunDescribed): Unmet[] {
+  const { episode } = described;
+  const unmet: Unmet[] = [];
+  const bound = (field: string, name: string, names: readonly string[]): void => {
     if (names.includes(name)) return;
     const known = names.length === 0 ? "nothing" : names.join(", ");
-    problems.push(`run.${path}: episode server ${settings.driver} binds no "${name}"; it binds ${known}`);
+    unmet.push({ field, text: `episode server ${settings.driver} binds no "${name}"; it binds ${known}` });
   };
   const { environments = [], agents = [], models = [], sandboxes = [] } = episode.bindings ?? {};
   bound("environment", request.environment, environments);
@@ -27,32 +36,37 @@ export function checkComposition(settings: RunSettings, request: RunRequest, des
     bound(`agents.${agentId}`, agent, agents);
     if (model !== "") bound(`models.${agentId}`, model, models);
   }
-  if (request.sandbox !== "") {
-    bound("sandbox", request.sandbox, sandboxes);
-    if (!environment.sandboxProviders.includes(request.sandbox)) {
-      problems.push(
-        `run.sandbox: environment server ${settings.environment} takes no boxes from "${request.sandbox}"`,
-      );
-    }
-  }
+  if (request.sandbox !== "") bound("sandbox", request.sandbox, sandboxes);
   if (request.driver !== "" && !episode.drivers.includes(request.driver)) {
-    problems.push(
-      `run.driver: expected a driver "${request.driver}" at ${settings.driver}, found ${episode.drivers.join(", ")}`,
-    );
+    const found = episode.drivers.join(", ");
+    const text = `expected a driver "${request.driver}" at ${settings.driver}, found ${found}`;
+    unmet.push({ field: "driver", text });
   }
-  try {
-    checkPairs(request, described);
-  } catch (error) {
-    problems.push(`run: ${oneLine(error)}`);
-  }
-  if (problems.length > 0) throw new ConfigError(problems);
+  return [...unmet, ...unmetPairs(request, described)];
 }
 
-/** What a message may measure where a server does not say, in bytes; every server takes as much. */
-const smallestLimit = 4 << 20;
+function unmetPairs(request: RunRequest, described: RunDescribed): Unmet[] {
+  try {
+    checkPairs(request, described, described.needs);
+    return [];
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return error
+      .findDetails(BadRequestSchema)
+      .flatMap(({ fieldViolations }) => fieldViolations)
+      .map(({ field, description }) => ({ field, text: description }));
+  }
+}
 
+/** Refuses a composition that cannot work, before the first episode. Throws ConfigError with all that is unmet. */
+export function checkComposition(settings: RunSettings, request: RunRequest, described: RunDescribed): void {
+  const unmet = unmetBy(settings, request, described);
+  if (unmet.length > 0) throw new ConfigError(unmet.map(({ field, text }) => `run.${field}: ${text}`));
+}
+
+/** What a message to a service may measure, in bytes; every server takes as much as is usual. */
 function limitOf(service: ServiceInfo | undefined): number {
-  return Math.max(smallestLimit, Number(service?.limits?.maxMessageBytes ?? 0));
+  return Math.max(usualMaxMessageBytes, Number(service?.limits?.maxMessageBytes ?? 0));
 }
 
 /**

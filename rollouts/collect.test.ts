@@ -1,12 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { pino } from "pino";
 import { expect, it } from "vitest";
-import { FailureKind, Retry, type RunRequest, RunRequestSchema } from "../gen/index.js";
+import { FailureKind, Retry, type RunRequest, RunRequestSchema, StepRecordSchema } from "../gen/index.js";
 import type { Clock } from "../servers/runtime/clock.js";
 import { ManualClock } from "../test/manual-clock.js";
+import { temporaryFolder } from "../test/temporary-folder.js";
 import { collect, type RunProgress } from "./collect.js";
 import { embeddedQueue } from "./episode-queue.js";
 import { planned } from "./fixtures/attempts.js";
@@ -23,6 +23,7 @@ import { summariseRun } from "./metrics/summaries.js";
 import type { PlannedEpisode } from "./plan.js";
 import { RolloutStore } from "./rollout-store.js";
 import { runFiles } from "./run-folder.js";
+import type { TakenStep } from "./run-attempt.js";
 import type { RunSettings } from "./run-settings.js";
 
 interface How {
@@ -33,6 +34,7 @@ interface How {
   readonly breaker?: number;
   readonly stop?: AbortSignal;
   readonly abandon?: AbortSignal;
+  readonly onProgress?: (progress: RunProgress) => void;
 }
 
 interface Collected {
@@ -41,9 +43,8 @@ interface Collected {
   readonly metrics: Metrics;
   readonly driver: ScriptedDriver;
   readonly progress: readonly RunProgress[];
+  readonly steps: readonly TakenStep[];
 }
-
-const newFolder = (): string => mkdtempSync(join(tmpdir(), "touchstone-collect-"));
 
 /** The place of a task in the plan, from 1. */
 const numberOf = ({ source }: RunRequest): number =>
@@ -55,12 +56,13 @@ async function collectFrom(
   episodes: readonly PlannedEpisode[],
   how: How = {},
 ): Promise<Collected> {
-  const folder = how.folder ?? newFolder();
+  const folder = how.folder ?? temporaryFolder();
   const clock = how.clock ?? new ImpatientClock();
   const store = new RolloutStore({ folder, clock, log: pino({ level: "silent" }) });
   store.begin({ runId: "run1", identity: "{}", rolloutIds: episodes.map(({ rolloutId }) => rolloutId) });
   await using driver = await scriptedDriver(script);
   const progress: RunProgress[] = [];
+  const steps: TakenStep[] = [];
   const stopped = await collect({
     plan: { runId: "run1", episodes, groups: episodes.length },
     store,
@@ -77,7 +79,11 @@ async function collectFrom(
     abandonMs: 1000,
     stop: how.stop ?? new AbortController().signal,
     abandon: how.abandon ?? new AbortController().signal,
-    onProgress: (now) => progress.push(now),
+    onProgress(now) {
+      progress.push(now);
+      how.onProgress?.(now);
+    },
+    onStep: (step) => steps.push(step),
   });
   const begun = [...store.rows().values()].filter(({ attempts }) => attempts > 0).length;
   await store.close();
@@ -86,7 +92,7 @@ async function collectFrom(
     groups: episodes.length,
     begun,
   });
-  return { folder, stopped, metrics, driver, progress };
+  return { folder, stopped, metrics, driver, progress, steps };
 }
 
 const rewards = (folder: string): Record<string, number> =>
@@ -192,8 +198,6 @@ it("field-case-100: a stop lets two end, gives up the one that hangs, and leaves
         stop.abort();
         told.get(1)?.();
         told.get(3)?.();
-        // Nothing new is begun while the drain bound passes.
-        setTimeout(() => clock.advance(5000), 50);
       },
       stop({ reason }) {
         stopReasons.push(reason);
@@ -201,7 +205,15 @@ it("field-case-100: a stop lets two end, gives up the one that hangs, and leaves
       },
     },
     planned(5),
-    { concurrency: 3, clock, stop: stop.signal },
+    {
+      concurrency: 3,
+      clock,
+      stop: stop.signal,
+      // The drain bound passes once the two that may end have landed.
+      onProgress({ done }) {
+        if (done === 2) clock.advance(5000);
+      },
+    },
   );
   expect(first.stopped).toBe("it was asked to");
   expect(first.driver.requests).toHaveLength(3);
@@ -230,6 +242,37 @@ it("field-case-100: a stop lets two end, gives up the one that hangs, and leaves
     folder: first.folder,
   });
   expect(again.driver.requests).toEqual([]);
+});
+
+it("tells each step as it is taken, of every attempt, before the verdict", async () => {
+  const step = (stepIndex: number, value?: number) => ({
+    case: "step" as const,
+    value: create(StepRecordSchema, {
+      response: {
+        stepIndex,
+        outcomes: [{ agentId: "agent", ...(value === undefined ? {} : { reward: { value } }) }],
+      },
+    }),
+  });
+  const { steps, metrics } = await collectFrom(
+    {
+      run(request, told) {
+        told.event(step(0, 0.25));
+        if (request.context?.episodeId?.attempt === 0) return told.outcome(failed());
+        told.event(step(1));
+        told.outcome(scored(1));
+      },
+    },
+    planned(1),
+    { attempts: 2 },
+  );
+  expect(metrics.coverage).toMatchObject({ scored: 1 });
+  expect(steps.map(({ attempt, record }) => [attempt, record.response?.stepIndex])).toEqual([
+    [0, 0],
+    [1, 0],
+    [1, 1],
+  ]);
+  expect(steps[0]?.record.response?.outcomes[0]?.reward?.value).toBe(0.25);
 });
 
 it("gives everything up at once when asked twice", async () => {
@@ -291,7 +334,7 @@ it("field-case-095: a driver that dies before the last row leaves no hole", asyn
 });
 
 it.skipIf(!existsSync("/dev/full"))("stops when a verdict cannot be written, and says so", async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   symlinkSync("/dev/full", join(folder, runFiles.rollouts));
   const { stopped, driver } = await collectFrom(
     { run: (_request, told) => told.outcome(scored(1)) },

@@ -9,6 +9,7 @@ import { oneLine } from "./error-text.js";
 import type { Plan, PlannedEpisode } from "./plan.js";
 import { type AttemptResult, failureRecord, rolloutRecord, scoredReward } from "./rollout-record.js";
 import type { RolloutStore } from "./rollout-store.js";
+import type { TakenStep } from "./run-attempt.js";
 import { type EpisodeNext, runEpisode } from "./run-episode.js";
 import type { EpisodeState, IndexRow } from "./run-index.js";
 import type { RunSettings } from "./run-settings.js";
@@ -40,6 +41,7 @@ export interface CollectOptions {
   /** Aborts when what runs is to be given up at once. */
   readonly abandon: AbortSignal;
   readonly onProgress: (progress: RunProgress) => void;
+  readonly onStep?: ((step: TakenStep) => void) | undefined;
 }
 
 /** Milliseconds that a driver has to hear that an outcome is stored. */

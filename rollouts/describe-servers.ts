@@ -8,8 +8,15 @@ import {
   episodeClient,
   modelClient,
 } from "../clients/index.js";
-import type { EpisodeServiceDescribeResponse } from "../gen/index.js";
+import type {
+  AgentSessionServiceDescribeResponse,
+  EnvironmentServiceDescribeResponse,
+  EpisodeServiceDescribeResponse,
+  Feature,
+  ModelServiceDescribeResponse,
+} from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
+import type { LoadedServer } from "../servers/composition/load-servers.js";
 import type { StartedServer, StartedServers } from "../servers/composition/start-servers.js";
 import { type CastDescribed, needsModel } from "../servers/episode/cast-described.js";
 import type { Dial } from "../servers/runtime/dial.js";
@@ -29,6 +36,18 @@ const serviceNames = {
 /** What all servers of a run say of themselves. */
 export interface RunDescribed extends CastDescribed {
   readonly episode: EpisodeServiceDescribeResponse;
+  /** What the driver wants of an environment; absent: it runs elsewhere, and only it knows. */
+  readonly needs?: readonly Feature[] | undefined;
+}
+
+/** What the driver of a run wants of an environment, where it is one of this process. */
+export function needsOf(
+  server: LoadedServer | undefined,
+  driverName: string,
+): readonly Feature[] | undefined {
+  if (server?.implementation.kind !== "episode") return undefined;
+  const { drivers } = server.implementation;
+  return (driverName === "" ? drivers[0] : drivers.find(({ name }) => name === driverName))?.needs;
 }
 
 /** Options of a client of a server: its calls bear the credential that the configuration gives. */
@@ -43,6 +62,30 @@ export function startedServer({ servers }: StartedServers, name: string): Starte
   return found;
 }
 
+/** What the servers of a kind say of themselves. */
+export interface SaidBy {
+  readonly environment: EnvironmentServiceDescribeResponse;
+  readonly agent: AgentSessionServiceDescribeResponse;
+  readonly model: ModelServiceDescribeResponse;
+  readonly episode: EpisodeServiceDescribeResponse;
+}
+
+const asks: { readonly [Kind in keyof SaidBy]: Ask<SaidBy[Kind]> } = {
+  environment: (channel, options) => environmentClient(channel, options).describe({}),
+  agent: (channel, options) => agentSessionClient(channel, options).describe({}),
+  model: (channel, options) => modelClient(channel, options).describe({}),
+  episode: (channel, options) => episodeClient(channel, options).describe({}),
+};
+
+/** Asks a server what it is. Throws ConfigError, one clear line that names it. */
+export async function describeServer<Kind extends keyof SaidBy>(
+  server: StartedServer,
+  kind: Kind,
+  dial: Dial,
+): Promise<SaidBy[Kind]> {
+  return await askOne(server, dial, asks[kind]);
+}
+
 /**
  * Asks all servers of a run what they are, before its first episode; a model only where its agent needs one. Throws
  * ConfigError with each that cannot be asked.
@@ -53,9 +96,12 @@ export async function describeServers(
   dial: Dial,
 ): Promise<RunDescribed> {
   const problems: string[] = [];
-  const ask = async <D>(name: string, describe: Ask<D>): Promise<D | undefined> => {
+  const ask = async <Kind extends keyof SaidBy>(
+    kind: Kind,
+    name: string,
+  ): Promise<SaidBy[Kind] | undefined> => {
     try {
-      return await askOne(startedServer(started, name), dial, describe);
+      return await describeServer(startedServer(started, name), kind, dial);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       problems.push(...error.problems);
@@ -63,19 +109,14 @@ export async function describeServers(
     }
   };
   const [episode, environment, agents] = await Promise.all([
-    ask(run.driver, (channel, options) => episodeClient(channel, options).describe({})),
-    ask(run.environment, (channel, options) => environmentClient(channel, options).describe({})),
+    ask("episode", run.driver),
+    ask("environment", run.environment),
     Promise.all(
       Object.entries(run.agents).map(async ([agentId, name]) => {
-        const agent = await ask(name, (channel, options) =>
-          agentSessionClient(channel, options).describe({}),
-        );
+        const agent = await ask("agent", name);
         if (agent === undefined) return [];
         const modelName = needsModel(agent) ? run.models[agentId] : undefined;
-        const model =
-          modelName === undefined
-            ? undefined
-            : await ask(modelName, (channel, options) => modelClient(channel, options).describe({}));
+        const model = modelName === undefined ? undefined : await ask("model", modelName);
         return [[agentId, { agent, model }] as const];
       }),
     ),

@@ -6,6 +6,7 @@ import {
   ReadTrajectoryResponseSchema,
   type ResourceIntent,
   type RunRequest,
+  type StepRecord,
   StopMode,
 } from "../gen/index.js";
 import type { Clock, Timer } from "../servers/runtime/clock.js";
@@ -25,6 +26,15 @@ export interface AttemptOptions {
   readonly abandon: AbortSignal;
   /** Milliseconds that the driver has to clean up what was given up, before it counts as lost. */
   readonly abandonMs: number;
+  /** Told of each step of the episode's world as it is taken, where its driver tells of them. */
+  readonly onStep?: ((step: TakenStep) => void) | undefined;
+}
+
+/** A step that an attempt has taken. */
+export interface TakenStep {
+  readonly episode: PlannedEpisode;
+  readonly attempt: number;
+  readonly record: StepRecord;
 }
 
 /** An attempt that has ended. */
@@ -61,7 +71,7 @@ async function follow(
   context: EpisodeContext,
   options: Parameters<typeof runAttempt>[2] & { readonly open: Map<string, ResourceIntent> },
 ): Promise<EpisodeOutcome> {
-  const { client, request, unreleased, open, abandon } = options;
+  const { client, request, unreleased, open, abandon, onStep } = options;
   const lost = new AbortController();
   let timer: Timer | undefined;
   const giveUp = (): void => {
@@ -75,6 +85,8 @@ async function follow(
     for await (const { event } of events) {
       if (event.case === "resourceIntent") open.set(event.value.id, event.value);
       if (event.case === "resourceReleased") open.delete(event.value.id);
+      if (event.case === "step")
+        onStep?.({ episode, attempt: context.episodeId?.attempt ?? 0, record: event.value });
     }
     return await events.result();
   } finally {

@@ -2,6 +2,7 @@ import type { Config } from "../servers/composition/load-config.js";
 import type { Clock } from "../servers/runtime/clock.js";
 import type { Logger } from "../servers/runtime/log.js";
 import type { RunProgress } from "./collect.js";
+import type { TakenStep } from "./run-attempt.js";
 import type { RunChanges, RunSettings } from "./run-settings.js";
 
 /** What a run is told. */
@@ -19,6 +20,8 @@ export interface RunOptions {
   readonly abandon: AbortSignal;
   /** Told of each episode that has ended, with the name of its run. */
   readonly onProgress: (run: string, progress: RunProgress) => void;
+  /** Told of each step that is taken, with the name of its run, where the driver tells of steps. */
+  readonly onStep?: ((run: string, step: TakenStep) => void) | undefined;
   readonly clock?: Clock;
 }
 

@@ -88,7 +88,7 @@ async function collectAll(
   { name, settings }: Variant,
   context: VariantContext,
 ): Promise<string | undefined> {
-  const { connection, clock, request, stop, abandon, onProgress } = context;
+  const { connection, clock, request, stop, abandon, onProgress, onStep } = context;
   const { started, dial, described } = connection;
   const driver = startedServer(started, settings.driver);
   const { defaultTimeouts, service } = described.episode;
@@ -107,5 +107,6 @@ async function collectAll(
     stop,
     abandon,
     onProgress: (progress) => onProgress(name, progress),
+    onStep: onStep === undefined ? undefined : (step) => onStep(name, step),
   });
 }

@@ -6,7 +6,13 @@ import { type Clock, systemClock } from "../servers/runtime/clock.js";
 import { Channels, type Dial } from "../servers/runtime/dial.js";
 import { type Benchmark, checkEnvironment } from "./benchmark.js";
 import { checkComposition, checkSizes } from "./check-composition.js";
-import { clientOptions, describeServers, type RunDescribed, startedServer } from "./describe-servers.js";
+import {
+  clientOptions,
+  describeServers,
+  needsOf,
+  type RunDescribed,
+  startedServer,
+} from "./describe-servers.js";
 import { listTasks } from "./list-tasks.js";
 import { planEpisodes } from "./plan.js";
 import { checkFolder } from "./run-folder.js";
@@ -41,7 +47,9 @@ export async function run(options: RunOptions): Promise<RunReport[]> {
     started = await startServers({ config, loaded, log });
     const composed: Composed[] = [];
     for (const variant of variants) {
-      const described = await describeServers(variant.settings, started, channels.dial);
+      const { settings } = variant;
+      const needs = needsOf(loaded.get(settings.driver), settings.driverName);
+      const described = { ...(await describeServers(settings, started, channels.dial)), needs };
       composed.push({ variant, described });
     }
     const tasks = await allTasks(sources, files, { started, dial: channels.dial, composed });

@@ -1,7 +1,7 @@
 import type { Task } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { EnvironmentDefinition } from "../servers/environment/define-environment.js";
-import { readTask } from "../servers/environment/seed.js";
+import { readTask } from "../servers/environment/seed/read-task.js";
 import { type Benchmark, checkDigest } from "./benchmark.js";
 import { oneLine } from "./error-text.js";
 import { readTaskFile } from "./task-file.js";

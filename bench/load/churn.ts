@@ -15,6 +15,5 @@ export async function churn({ open, sessions, seconds, ready }: LoadTask) {
       }
     }),
   );
-  const { rate } = meter;
-  return { creates_per_s: rate, ...meter.counted(sessions) };
+  return { creates_per_s: meter.rate, ...meter.counted(sessions) };
 }

@@ -9,15 +9,17 @@ export interface Counted {
   readonly total: number;
 }
 
-/** Counts what is done between the end of the warm-up and the end of the run. */
+/** Counts what ends between the end of the warm-up and the end of the run, whenever it began. */
 export class Meter {
   readonly #start: number;
   readonly #stop: number;
+  readonly #seconds: number;
   #latencies = new Float64Array(1 << 16);
   #count = 0;
   #total = 0;
 
   constructor(seconds: number) {
+    this.#seconds = seconds;
     this.#start = performance.now() + warmSeconds * 1000;
     this.#stop = this.#start + seconds * 1000;
   }
@@ -30,21 +32,21 @@ export class Meter {
 
   /** Something that was begun at this time is done. */
   add(begun: number): void {
+    const now = performance.now();
     this.#total += 1;
-    if (begun < this.#start) return;
+    if (now < this.#start || now > this.#stop) return;
     if (this.#count === this.#latencies.length) {
       const more = new Float64Array(this.#count * 2);
       more.set(this.#latencies);
       this.#latencies = more;
     }
-    this.#latencies[this.#count] = performance.now() - begun;
+    this.#latencies[this.#count] = now - begun;
     this.#count += 1;
   }
 
   /** Done each second. */
   get rate(): number {
-    const rate = this.#count / ((performance.now() - this.#start) / 1000);
-    return Math.round(rate * 10) / 10;
+    return Math.round((this.#count / this.#seconds) * 10) / 10;
   }
 
   counted(sessions: number): Counted {

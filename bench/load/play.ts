@@ -21,7 +21,6 @@ export async function play({ open, sessions, seconds, ready }: LoadTask) {
       }
     }),
   );
-  const { rate } = meter;
   for (const session of opened) await session.close();
-  return { steps_per_s: rate, ...meter.counted(sessions) };
+  return { steps_per_s: meter.rate, ...meter.counted(sessions) };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readCpuProfile } from "./cpu-profile.js";
 import { fileOf, partOf } from "./part-of.js";
-import { profileText } from "./profile-text.js";
+import { dominantParts, profileText } from "./profile-text.js";
 
 const frame = (id: number, functionName: string, url = "", lineNumber = -1) => ({
   id,
@@ -32,7 +32,12 @@ describe("a profile", () => {
       ["perform", 10, expect.closeTo(0.3)],
       ["(garbage collector)", 0, expect.closeTo(0.2)],
     ]);
-    expect(profileText(profile)).toMatch(
+    const rates = { open: 1, emptyMegabytes: 1, megabytes: 1, growthMegabytes: 1 };
+    const watched = { point: "step", side: "server", sessions: 1, rates, profile } as const;
+    expect(dominantParts(watched)).toBe(
+      "@bufbuild/protobuf 50.0 %, servers/runtime 30.0 %, garbage collector 20.0 %",
+    );
+    expect(profileText(watched)).toMatch(
       /@bufbuild\/protobuf +50\.0\nservers\/runtime +30\.0\ngarbage collector +20\.0/,
     );
   });

@@ -1,12 +1,21 @@
 import { table } from "../report/table.js";
-import type { CpuProfile, SelfTime } from "./cpu-profile.js";
+import type { SelfTime } from "./cpu-profile.js";
 import { fileOf, partOf } from "./part-of.js";
+import type { PointProfile } from "./profile-point.js";
 
+const dominantRows = 6;
 const fileRows = 20;
 const functionRows = 40;
 
+/** What dominates a profile, in one line: its greatest parts by their own time. */
+export function dominantParts({ profile }: Pick<PointProfile, "profile">): string {
+  const greatest = shares(profile.functions, partOf).slice(0, dominantRows);
+  return greatest.map(([part, share]) => `${part} ${share} %`).join(", ");
+}
+
 /** What dominates a profile: by part, by file and by function, each by its own time. */
-export function profileText({ functions, busySeconds, seconds }: CpuProfile): string {
+export function profileText({ point, side, sessions, rates, profile }: PointProfile): string {
+  const { functions, busySeconds, seconds } = profile;
   const byPart = shares(functions, partOf);
   const byFile = shares(
     functions.filter(({ url }) => url !== ""),
@@ -19,6 +28,7 @@ export function profileText({ functions, busySeconds, seconds }: CpuProfile): st
       percent(one.share),
     ]);
   return [
+    `${point}, ${side} with ${sessions} sessions: ${JSON.stringify(rates)}`,
     `busy ${busySeconds.toFixed(1)} of ${seconds.toFixed(1)} s`,
     table(["self time by part", "%"], byPart),
     table(["self time by file", "%"], byFile.slice(0, fileRows)),

@@ -4,13 +4,13 @@ import { documentOf } from "./document.js";
 import { median } from "./figures.js";
 import { printed } from "./print.js";
 
-const rates = (perSecond: number) => ({
+const rates = (perSecond: number, foreignCores = 0) => ({
   perSecond,
   p50Us: 10,
   p99Us: 20,
   serverCpuUs: 5,
   clientCpuUs: null,
-  foreignCores: 0,
+  foreignCores,
 });
 
 const tries = (point: string, mode: "steps" | "create", sessions: number, speeds: number[]): Measurement[] =>
@@ -30,6 +30,7 @@ const about = {
     loadAfter: 0,
   },
   skipped: [{ name: "openenv", reason: "no python" }],
+  dominant: [{ point: "step", side: "server", sessions: 64, parts: "node:http2 30.0 %" }] as const,
 };
 
 const measurements: Measurement[] = [
@@ -80,8 +81,26 @@ describe("the document", () => {
     expect(document.figures.flatMap((figure) => figure.tries)).toEqual(measurements);
     const text = printed(document);
     expect(text).toContain("FAILED episodes steps @64: it broke");
+    expect(text).toContain("step @64, server: node:http2 30.0 %");
     expect(text).toContain("SKIPPED openenv: no python");
     expect(text).toMatch(/sessions opened .*2,200 .*MISSED .*-27 %/);
+  });
+});
+
+describe("a run beside other work", () => {
+  const run = (foreign: readonly number[]) =>
+    documentOf(
+      foreign.map((cores, attempt) => ({
+        ...{ point: "step", mode: "steps", sessions: 1, attempt },
+        ...rates(10, cores),
+      })),
+      about,
+    );
+
+  it("says that it was disturbed", () => {
+    expect(run([0.1, 0.9, 1.2]).foreignCores).toBe(0.9);
+    expect(printed(run([0.1, 0.9, 1.2]))).toContain("DISTURBED: other work kept 0.9 cores busy");
+    expect(printed(run([0.1, 0.1, 1.2]))).not.toContain("DISTURBED");
   });
 });
 

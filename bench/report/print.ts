@@ -1,20 +1,25 @@
-import type { BenchDocument } from "./document.js";
+import { type BenchDocument, DISTURBED } from "./document.js";
 import type { Figure } from "./figures.js";
 import type { Goal } from "./goals.js";
 import { number, table } from "./table.js";
 
 /** The document as a terminal shows it. */
 export function printed(document: BenchDocument): string {
-  const { machine, options, figures, skipped } = document;
+  const { machine, options, foreignCores, figures, skipped, dominant } = document;
   const failed = figures.flatMap(({ tries }) => tries.filter((one) => "error" in one));
   const parts = [
     `${machine.processor}, ${machine.cores} cores, Node ${machine.node}; load ${machine.loadBefore} before, ` +
       `${machine.loadAfter} after; ${options.tries} tries of ${options.seconds} s behind ${options.warmSeconds} s`,
     ...(machine.unpinned === undefined ? [] : [`NOT PINNED to cores: ${machine.unpinned}`]),
+    ...(foreignCores !== null && foreignCores > DISTURBED
+      ? [`DISTURBED: other work kept ${number(foreignCores)} cores busy (median); ratios only indicate`]
+      : []),
     rateTable(figures),
     heldTable(figures),
     ratioTable(document),
     goalTable(document.goals),
+    ...(dominant.length === 0 ? [] : ["what dominates (own time; --profile tells files and functions)"]),
+    ...dominant.map(({ point, side, sessions, parts }) => `${point} @${sessions}, ${side}: ${parts}`),
     ...skipped.map(({ name, reason }) => `SKIPPED ${name}: ${reason}`),
     ...failed.map(
       (one) => `FAILED ${one.point} ${one.mode} @${one.sessions}: ${"error" in one ? one.error : ""}`,

@@ -8,7 +8,8 @@ describe("a process tree", () => {
     const busy = "const end = Date.now() + 200; while (Date.now() < end);";
     const child = spawn("sh", [
       "-c",
-      `"${process.execPath}" -e "${busy} console.log(1); setInterval(() => {}, 1000)"; true`,
+      // The grandchild ends with its input, as no signal reaches it.
+      `"${process.execPath}" -e "${busy} console.log(1); process.stdin.resume()"; true`,
     ]);
     try {
       const before = busyMicroseconds();
@@ -20,6 +21,7 @@ describe("a process tree", () => {
       expect(busyMicroseconds()).toBeGreaterThan(before);
       expect(residentKilobytes(pid)).toBeGreaterThan(10_000);
     } finally {
+      child.stdin.end();
       child.kill("SIGKILL");
     }
   });
