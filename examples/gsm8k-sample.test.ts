@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { calculate } from "../servers/environment/worlds/reasoning/calculator.js";
 import { judge } from "../servers/environment/worlds/reasoning/compare.js";
 import { parseGsm8kRow } from "../servers/environment/worlds/reasoning/gsm8k.js";
+import { testData } from "../test/test-data.js";
 
 const text = readFileSync(resolve(import.meta.dirname, "gsm8k-sample.jsonl"), "utf8");
 const lines = text.trimEnd().split("\n");

@@ -29,7 +29,7 @@ const verbs = new Set(["run", "watch", "dev", "related", "list"]);
 export default async function setup(project: TestProject): Promise<void> {
   const filters = process.argv.slice(2).filter((arg) => !arg.startsWith("-") && !verbs.has(arg));
   const { testFiles } = await project.globTestFiles(filters.length === 0 ? undefined : filters);
-  if (!testFiles.some((file) => relative(root, file).startsWith("cli/"))) return;
+  if (!testFiles.some((file) => /^(cli|test\/survival)\//.test(relative(root, file)))) return;
   await build();
   project.onTestsRerun(build);
 }

@@ -1,4 +1,5 @@
-import { ActionKind, StepReward } from "../../gen/index.js";
+import { create } from "@bufbuild/protobuf";
+import { ActionKind, StepReward, type TensorSpec, TensorSpecSchema } from "../../gen/index.js";
 import { type Bounds, clamp, fromMs } from "../runtime/duration.js";
 import { isId } from "../runtime/identity.js";
 import type { EnvironmentDefinition } from "./define-environment.js";
@@ -20,6 +21,8 @@ export interface PreparedEnvironment<State> {
   /** Kinds of action; none where there are no steps (ENV-DESC-004). */
   readonly actionKinds: readonly ActionKind[];
   readonly hasSteps: boolean;
+  /** Tensors of an action; empty where none are declared. */
+  readonly actionSpace: readonly TensorSpec[];
   /** What a step's reward is. */
   readonly stepReward: StepReward;
   /** Bound of a step that asks for none, in milliseconds. */
@@ -47,6 +50,7 @@ export function prepareEnvironment<Data, State>(
     tools,
     actionKinds: actionKindsOf(definition),
     hasSteps: definition.step !== undefined || definition.tools !== undefined,
+    actionSpace: (definition.actionSpace ?? []).map((spec) => create(TensorSpecSchema, spec)),
     stepReward: stepRewardOf(definition.reward),
     stepTimeoutMs: clamp(fromMs(definition.stepTimeoutMs ?? defaultStepTimeoutMs), timeouts),
   };

@@ -13,6 +13,7 @@ import { invalidField } from "../../runtime/refusal.js";
 import type { PreparedEnvironment } from "../prepared-environment.js";
 import type { ReadCall } from "../tool/run-tool.js";
 import { checkReadable } from "../verify/read-submission.js";
+import { checkTensors } from "./check-tensors.js";
 
 /** An action that is well formed. */
 export interface ReadAction {
@@ -29,7 +30,7 @@ const actionKinds = {
 
 /** What actions are read with. */
 export interface ReadingActions {
-  readonly prepared: Pick<PreparedEnvironment<never>, "agentIds" | "actionKinds">;
+  readonly prepared: Pick<PreparedEnvironment<never>, "agentIds" | "actionKinds" | "actionSpace">;
   /** Where the bytes are that they refer to. */
   readonly blobs: BlobStore;
 }
@@ -63,6 +64,9 @@ export function readActions(
     checkAgent(action, path, prepared.agentIds);
     if (i > 0 && given.findIndex(({ agentId }) => agentId === action.agentId) < i) {
       throw invalidField(`${path}.agent_id`, `a second action of agent "${action.agentId}" in one step`);
+    }
+    if (action.kind.case === "content") {
+      checkTensors(action.kind.value.blocks, prepared.actionSpace, `${path}.content`);
     }
     return readAction(action, path, prepared.actionKinds);
   });

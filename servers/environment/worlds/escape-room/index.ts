@@ -2,7 +2,7 @@ import { z } from "zod";
 import { toolCallItem } from "../../../runtime/items.js";
 import { defineEnvironment, type EnvironmentDefinition } from "../../define-environment.js";
 import { type ToolAnswer, type ToolContext, tool } from "../../definition/tool.js";
-import { canary, hidden } from "../hidden-data.js";
+import { canary, canaryField, hidden } from "../hidden-data.js";
 import { type NumberedTask, numberedSplit } from "../numbered-split.js";
 import { sampleSteps } from "../sample-steps.js";
 import { seedOf } from "../seed-of.js";
@@ -17,7 +17,7 @@ export const escapeRoomOptions = z.strictObject({
 const room = z.strictObject({ scene: z.string().min(1), answer: z.string().min(1) });
 const secrets = z.strictObject({
   rooms: z.strictObject({ cell: room, library: room, vault: room }),
-  canary: z.string().optional().describe("Must turn up nowhere."),
+  canary: canaryField,
 });
 type Secrets = z.output<typeof secrets>;
 

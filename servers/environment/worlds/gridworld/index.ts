@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { lastAnswer, toolCallItem } from "../../../runtime/items.js";
 import { defineEnvironment } from "../../define-environment.js";
-import { canary, hidden } from "../hidden-data.js";
+import { canary, canaryField, hidden } from "../hidden-data.js";
 import { type NumberedTask, numberedSplit } from "../numbered-split.js";
 import { sampleSteps } from "../sample-steps.js";
 import { seedOf } from "../seed-of.js";
@@ -42,7 +42,7 @@ const visible = z.strictObject({
     .describe("The ice turns two moves of three to the left or to the right."),
 });
 
-const secrets = z.strictObject({ canary: z.string().describe("Must turn up nowhere.") });
+const secrets = z.strictObject({ canary: canaryField });
 
 /** An agent on its lake. */
 interface Walk {

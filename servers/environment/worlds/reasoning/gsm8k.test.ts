@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { testData } from "../../../../test/test-data.js";
 import { judge } from "./compare.js";
 import { parseGsm8kRow, RowError } from "./gsm8k.js";
 import { add, formatRational, multiply, negate, rational } from "./rational.js";

@@ -4,7 +4,7 @@ import { assistantMessage, userMessage } from "../../../runtime/items.js";
 import { defineEnvironment } from "../../define-environment.js";
 import { ToolError, tool } from "../../definition/tool.js";
 import { BadTask, type TaskSource } from "../../task-source.js";
-import { canary, hidden } from "../hidden-data.js";
+import { canary, canaryField, hidden } from "../hidden-data.js";
 import { type NumberedTask, numberedSplit } from "../numbered-split.js";
 import { ANSWER_INSTRUCTION } from "./answer-instruction.js";
 import { CalculatorError, calculate } from "./calculator.js";
@@ -77,6 +77,7 @@ export const reasoning = (options: z.output<typeof reasoningOptions>) =>
     determinism: "seeded",
     stateless: true,
     publicSchema: generated,
+    privilegedSchema: z.strictObject({ canary: canaryField }),
     rowSchemas: ["gsm8k"],
     splits: {
       train: numberedSplit({ revision: "1", taskset: "reasoning", name: "train", make: numbered(1000) }),

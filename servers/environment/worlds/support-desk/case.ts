@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { canaryField } from "../hidden-data.js";
 
 /** What binds the assistant, and what ends the conversation: a task's own, for everybody to see. */
 export const rulesSchema = z.strictObject({
@@ -31,7 +32,7 @@ export const caseSchema = z.strictObject({
   customer: z.strictObject({ name: z.string().min(1), postcode: z.string().min(1), manner: z.string() }),
   wants: z.strictObject({ action: z.enum(["refund", "cancel"]), order: z.string().min(1) }),
   orders: z.array(orderSchema).min(1),
-  canary: z.string().optional().describe("Must turn up nowhere."),
+  canary: canaryField,
 });
 export type Case = z.output<typeof caseSchema>;
 

@@ -3,7 +3,7 @@ import { toolCallItem, userMessage } from "../../../runtime/items.js";
 import { defineEnvironment, type EnvironmentDefinition } from "../../define-environment.js";
 import type { ToolContext, ToolDefinition, ToolInput } from "../../definition/tool.js";
 import { BadTask } from "../../task-source.js";
-import { canary, hidden } from "../hidden-data.js";
+import { canary, canaryField, hidden } from "../hidden-data.js";
 import { type NumberedTask, numberedSplit } from "../numbered-split.js";
 import { type SampleCall, sampleSteps } from "../sample-steps.js";
 import { seedOf } from "../seed-of.js";
@@ -28,7 +28,7 @@ const secrets = z.strictObject({
     .array(z.strictObject({ tool: z.string(), args: z.record(z.string(), z.unknown()) }))
     .min(1)
     .describe("Calls that lead to the state in which the database must be."),
-  canary: z.string().optional().describe("Must turn up nowhere."),
+  canary: canaryField,
 });
 type Secrets = z.output<typeof secrets>;
 

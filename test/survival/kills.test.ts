@@ -1,0 +1,89 @@
+import { existsSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, expect, describe as group, it } from "vitest";
+import { failuresOf, metricsOf, type Running, rolloutsOf } from "../../cli/fixtures/touchstone.js";
+import { seededRandom } from "../seeded-random.js";
+import { episodesOfRun, Fleet, type ServerName, serverNames } from "./fleet.js";
+
+const kills = 20;
+const inFlight = 8;
+const seed = Number(process.env["TOUCHSTONE_KILL_SEED"] ?? Date.now() % 1_000_000);
+
+/** Waits until so many episodes are on their way; false where the run has ended before. */
+async function busy(fleet: Fleet, run: Running): Promise<number> {
+  while (run.child.exitCode === null && run.child.signalCode === null) {
+    const live = await fleet.live("episodes").catch(() => 0);
+    if (live >= inFlight) return live;
+    await pause(20);
+  }
+  return 0;
+}
+
+/** Every planned episode has exactly one end, and what failed says what happened. */
+function check(folder: string): void {
+  const rollouts = rolloutsOf(folder);
+  const ids = rollouts.map(({ rollout_id }) => rollout_id);
+  expect(new Set(ids).size, "scored twice").toBe(ids.length);
+  const failures = failuresOf(folder);
+  for (const { failure } of failures) {
+    expect(failure.kind, JSON.stringify(failure)).toMatch(/^FAILURE_KIND_/);
+    expect(failure.kind, JSON.stringify(failure)).not.toMatch(/UNSPECIFIED|INTERNAL/);
+    expect(failure.stage, JSON.stringify(failure)).toMatch(/^STAGE_/);
+  }
+  const { coverage } = metricsOf(folder);
+  expect(coverage).toMatchObject({ expected: episodesOfRun, unfinished: 0, not_begun: 0 });
+  expect((coverage["scored"] ?? 0) + (coverage["failed"] ?? 0)).toBe(episodesOfRun);
+  expect(coverage["scored"], "attempts were enough").toBe(episodesOfRun);
+  for (const { reward } of rollouts) expect(reward).toBe(1);
+}
+
+group(`what is killed comes back, and nothing is lost (seed ${seed})`, () => {
+  let fleet: Fleet;
+  beforeAll(async () => {
+    console.log(`TOUCHSTONE_KILL_SEED=${seed}`);
+    fleet = await Fleet.start();
+  }, 60_000);
+  afterAll(() => fleet.end());
+
+  const victims: readonly (ServerName | "run")[] = [...serverNames, "run"];
+  it.each(victims)(
+    "SIGKILL of %s, 20 times at random moments with 8 episodes in flight or more",
+    async (victim) => {
+      const random = seededRandom(`${seed}/${victim}`);
+      const evidence: number[] = [];
+      for (let turn = 0; evidence.length < kills; turn += 1) {
+        const out = `${victim}-${turn}`;
+        let run = fleet.run(out, false);
+        while (evidence.length < kills) {
+          if ((await busy(fleet, run)) === 0) break;
+          await pause(random() * 400);
+          const live = await fleet.live("episodes").catch(() => 0);
+          if (live < inFlight) continue;
+          evidence.push(live);
+          if (victim === "run") {
+            run.child.kill("SIGKILL");
+            await run.ended;
+            run = fleet.run(out, existsSync(fleet.folderOf(out)));
+          } else {
+            await fleet.kill(victim);
+            await fleet.begin(victim);
+          }
+        }
+        const ended = await run.ended;
+        expect(ended.code, ended.stderr).toBe(0);
+        check(fleet.folderOf(out));
+      }
+      expect(evidence).toHaveLength(kills);
+      expect(Math.min(...evidence)).toBeGreaterThanOrEqual(inFlight);
+      console.log(`${victim}: ${kills} kills, episodes in flight at each: ${evidence.join(" ")}`);
+      // Nothing is left of all that: no session, no gateway, no episode.
+      await expect
+        .poll(() => Promise.all(serverNames.map((name) => fleet.live(name))), {
+          timeout: 60_000,
+          interval: 250,
+        })
+        .toEqual(serverNames.map(() => 0));
+    },
+    600_000,
+  );
+});
