@@ -80,7 +80,7 @@ export function runCommand(): Command {
         });
       }
       if (reports.length > 0) process.stdout.write(`${reportTable(reports)}\n`);
-      process.exitCode = exitCodeOf(reports, new Set(agents ?? [""]).size);
+      process.exitCode = exitCodeOf(reports, new Set(agents ?? [""]).size * Math.max(1, config.runs.size));
     });
 }
 

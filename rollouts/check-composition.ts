@@ -47,7 +47,7 @@ export function unmetBy(settings: RunSettings, request: RunRequest, described: R
 
 function unmetPairs(request: RunRequest, described: RunDescribed): Unmet[] {
   try {
-    checkPairs(request, described, described.needs);
+    checkPairs(request, described, { environment: described.needs ?? [] });
     return [];
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

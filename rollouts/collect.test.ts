@@ -22,8 +22,8 @@ import { computeMetrics, type Metrics } from "./metrics/metrics.js";
 import { summariseRun } from "./metrics/summaries.js";
 import type { PlannedEpisode } from "./plan.js";
 import { RolloutStore } from "./rollout-store.js";
-import { runFiles } from "./run-folder.js";
 import type { TakenStep } from "./run-attempt.js";
+import { runFiles } from "./run-folder.js";
 import type { RunSettings } from "./run-settings.js";
 
 interface How {

@@ -22,6 +22,25 @@ export interface RunSettings extends RunConfig {
   readonly driverName: string;
 }
 
+/** A run of a configuration, with what the configuration would be if it were its only one. */
+export interface NamedRun {
+  /** Its name among several; undefined: it is the only one. */
+  readonly name: string | undefined;
+  readonly config: Config;
+}
+
+/** The runs of a configuration: `run`, or each of `runs`. Throws ConfigError where it has none. */
+export function configuredRuns(config: Config): readonly NamedRun[] {
+  if (config.runs.size === 0) {
+    configuredRun(config);
+    return [{ name: undefined, config }];
+  }
+  return [...config.runs].map(([name, run]) => {
+    const written = { ...config.written, run: config.written.runs[name] as Record<string, unknown> };
+    return { name, config: { ...config, run, written } };
+  });
+}
+
 /** The `run` of a configuration. Throws ConfigError where it has none. */
 export function configuredRun(config: Config): RunConfig {
   if (config.run !== undefined) return config.run;

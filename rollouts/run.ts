@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { environmentClient, systemClock as waitingClock } from "../clients/index.js";
+import type { Config } from "../servers/composition/load-config.js";
 import { type LoadedServer, loadServers } from "../servers/composition/load-servers.js";
+import type { RunConfig } from "../servers/composition/run-schema.js";
 import { type StartedServers, startServers } from "../servers/composition/start-servers.js";
 import { type Clock, systemClock } from "../servers/runtime/clock.js";
 import { Channels, type Dial } from "../servers/runtime/dial.js";
@@ -19,7 +21,14 @@ import { checkFolder } from "./run-folder.js";
 import type { RunOptions, Variant } from "./run-options.js";
 import type { RunReport } from "./run-report.js";
 import { requestOf } from "./run-request.js";
-import { agentsWith, configuredRun, serversOf, settle } from "./run-settings.js";
+import {
+  agentsWith,
+  configuredRun,
+  configuredRuns,
+  type NamedRun,
+  serversOf,
+  settle,
+} from "./run-settings.js";
 import { runVariant } from "./run-variant.js";
 import { checkDistinct, checkTasks, forEnvironment, type PlacedTask, readTaskFiles } from "./task-set.js";
 import { type TaskSource, type TaskSources, taskSources } from "./task-source.js";
@@ -32,34 +41,29 @@ const runClock: Clock = { ...systemClock, setTimer: waitingClock.setTimer };
  * Everything that can be found wrong is found before anything is started or written. Throws ConfigError.
  */
 export async function run(options: RunOptions): Promise<RunReport[]> {
-  const { config, changes, log, clock = runClock } = options;
-  const configured = configuredRun(config);
-  const sources = await taskSources(config, configured, changes.tasks);
-  const variants = variantsOf(options, sources.benchmark);
-  const names = variants.flatMap(({ settings }) => serversOf(settings));
+  const { config, log, clock = runClock } = options;
+  const parts: Part[] = [];
+  for (const named of configuredRuns(config)) parts.push(await prepare(named, options));
+  const names = parts.flatMap(({ variants }) => variants.flatMap(({ settings }) => serversOf(settings)));
   const loaded = await loadServers(config, [...new Set(names)]);
-  const files = await readTaskFiles(sources.sources, sources.benchmark);
-  checkLocally([...files.values()].flat(), loaded.get(configured.environment), sources.benchmark);
+  for (const { configured, sources, files } of parts) {
+    checkLocally([...files.values()].flat(), loaded.get(configured.environment), sources.benchmark);
+  }
 
   const channels = new Channels();
   let started: StartedServers | undefined;
   try {
     started = await startServers({ config, loaded, log });
-    const composed: Composed[] = [];
-    for (const variant of variants) {
-      const { settings } = variant;
-      const needs = needsOf(loaded.get(settings.driver), settings.driverName);
-      const described = { ...(await describeServers(settings, started, channels.dial)), needs };
-      composed.push({ variant, described });
-    }
-    const tasks = await allTasks(sources, files, { started, dial: channels.dial, composed });
-    const ready = composed.map((each) => ({ ...each, request: compose(each, tasks) }));
+    const ready: Ready[] = [];
+    for (const part of parts)
+      ready.push(...(await composeAll(part, { started, loaded, dial: channels.dial })));
     const reports: RunReport[] = [];
-    for (const { variant, described, request } of ready) {
+    for (const { part, variant, described, request, tasks } of ready) {
       if (options.stop.aborted) break;
-      const { benchmark } = sources;
+      const { benchmark } = part.sources;
       const connection = { started, dial: channels.dial, described };
-      reports.push(await runVariant(variant, { ...options, clock, tasks, request, benchmark, connection }));
+      const own = { ...options, config: part.config, clock };
+      reports.push(await runVariant(variant, { ...own, tasks, request, benchmark, connection }));
     }
     return reports;
   } finally {
@@ -68,10 +72,55 @@ export async function run(options: RunOptions): Promise<RunReport[]> {
   }
 }
 
+/** One run of the configuration, read and not yet begun. */
+interface Part {
+  readonly config: Config;
+  readonly configured: RunConfig;
+  readonly sources: TaskSources;
+  readonly files: ReadonlyMap<TaskSource, readonly PlacedTask[]>;
+  readonly variants: readonly Variant[];
+}
+
+async function prepare({ name, config }: NamedRun, options: RunOptions): Promise<Part> {
+  const configured = configuredRun(config);
+  const sources = await taskSources(config, configured, options.changes.tasks);
+  const out = name === undefined ? options.out : join(options.out, name);
+  const variants = variantsOf({ ...options, config, out }, { name, benchmark: sources.benchmark });
+  const files = await readTaskFiles(sources.sources, sources.benchmark);
+  return { config, configured, sources, files, variants };
+}
+
+/** A variant of a run with all that its episodes need. */
+interface Ready extends Composed {
+  readonly part: Part;
+  readonly tasks: readonly PlacedTask[];
+  readonly request: ReturnType<typeof compose>;
+}
+
+/** Asks the servers of a run what they are, reads its tasks, and checks that they go together. Throws ConfigError. */
+async function composeAll(
+  part: Part,
+  servers: {
+    readonly started: StartedServers;
+    readonly loaded: ReadonlyMap<string, LoadedServer>;
+    readonly dial: Dial;
+  },
+): Promise<readonly Ready[]> {
+  const { started, loaded, dial } = servers;
+  const composed: Composed[] = [];
+  for (const variant of part.variants) {
+    const { settings } = variant;
+    const needs = needsOf(loaded.get(settings.driver), settings.driverName);
+    composed.push({ variant, described: { ...(await describeServers(settings, started, dial)), needs } });
+  }
+  const tasks = await allTasks(part.sources, part.files, { started, dial, composed });
+  return composed.map((each) => ({ ...each, part, tasks, request: compose(each, tasks) }));
+}
+
 /** The runs that were asked for, one for each agent. Throws ConfigError. */
 function variantsOf(
   { config, changes, out }: RunOptions,
-  benchmark: Benchmark | undefined,
+  { name, benchmark }: { readonly name: string | undefined; readonly benchmark: Benchmark | undefined },
 ): readonly Variant[] {
   const configured = configuredRun(config);
   const named = [...new Set(changes.agents ?? [undefined])];
@@ -80,7 +129,7 @@ function variantsOf(
     const folder = named.length > 1 && agent !== undefined ? join(out, agent) : out;
     checkFolder(folder);
     return {
-      name: Object.values(agents).join("+"),
+      name: [...(name === undefined ? [] : [name]), Object.values(agents).join("+")].join("/"),
       agent,
       settings: settle({ ...configured, agents }, changes, benchmark),
       folder,

@@ -10,6 +10,7 @@ const schema = z.toJSONSchema(
   z.strictObject({
     servers: z.record(z.string(), z.union(Object.values(serverKinds))),
     run: runSchema.optional(),
+    runs: z.record(z.string(), runSchema).optional(),
     telemetry: telemetrySchema.optional(),
   }),
   { io: "input" },

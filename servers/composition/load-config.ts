@@ -18,14 +18,20 @@ export interface Config {
   readonly folder: string;
   readonly servers: ReadonlyMap<string, ServerEntry>;
   readonly run: RunConfig | undefined;
+  /** Several runs of one file by name, in the place of `run`; empty: there is one, or none. */
+  readonly runs: ReadonlyMap<string, RunConfig>;
   readonly telemetry: TelemetryConfig | undefined;
   /** What the file says, variables unread: what may be stored once secrets are left out. */
-  readonly written: { readonly servers: Record<string, unknown>; readonly run: Record<string, unknown> };
+  readonly written: {
+    readonly servers: Record<string, unknown>;
+    readonly run: Record<string, unknown>;
+    readonly runs: Record<string, unknown>;
+  };
   /** A ConfigError that tells problems with the file's name and their lines. */
   refuse(problems: readonly Problem[]): ConfigError;
 }
 
-const topKeys = ["servers", "run", "telemetry"];
+const topKeys = ["servers", "run", "runs", "telemetry"];
 
 /** Reads a configuration file. Throws ConfigError with every problem found. */
 export async function loadConfig(
@@ -46,20 +52,55 @@ export async function loadConfig(
       if (checked !== undefined) servers.set(name, checked);
     }
   } else problems.push({ path: ["servers"], text: "expected a mapping of names to servers" });
-  const run = read["run"] === undefined ? undefined : checkRun(read["run"], problems);
+  const run = read["run"] === undefined ? undefined : checkRun(read["run"], problems, ["run"]);
+  const runs = readRuns(read, problems);
   const telemetry = checkTelemetry(read["telemetry"], problems);
   // Names are only judged where the servers themselves could be read.
-  if (run !== undefined && problems.length === 0) checkNames(run, servers, problems);
+  if (problems.length === 0) {
+    if (run !== undefined) checkNames(run, servers, { problems, at: ["run"] });
+    for (const [name, each] of runs) checkNames(each, servers, { problems, at: ["runs", name] });
+  }
   if (problems.length > 0) throw refuse(problems);
   return {
     file,
     folder: dirname(resolve(file)),
     servers,
     run,
+    runs,
     telemetry,
-    written: { servers: objectOf(written["servers"]), run: objectOf(written["run"]) },
+    written: {
+      servers: objectOf(written["servers"]),
+      run: objectOf(written["run"]),
+      runs: objectOf(written["runs"]),
+    },
     refuse,
   };
+}
+
+/** Reads several runs of one file. Each has a folder of its own, so its name is one. */
+function readRuns(
+  read: Readonly<Record<string, unknown>>,
+  problems: Problem[],
+): ReadonlyMap<string, RunConfig> {
+  const runs = new Map<string, RunConfig>();
+  const { runs: written } = read as { readonly runs?: unknown };
+  if (written === undefined) return runs;
+  if (read["run"] !== undefined) problems.push({ path: ["runs"], text: "expected run or runs, found both" });
+  if (!isObject(written) || Object.keys(written).length === 0) {
+    problems.push({ path: ["runs"], text: "expected a mapping of names to runs" });
+    return runs;
+  }
+  for (const [name, entry] of Object.entries(written)) {
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) {
+      problems.push({
+        path: ["runs", name],
+        text: "expected a name of letters, digits, . _ -: it is a folder's too",
+      });
+    }
+    const run = checkRun(entry, problems, ["runs", name]);
+    if (run !== undefined) runs.set(name, run);
+  }
+  return runs;
 }
 
 /** Reads what is to be told of the servers; undefined where nothing is, or it has problems. */

@@ -1,6 +1,7 @@
 import { agentService } from "../agent/agent-service.js";
 import { environmentService } from "../environment/environment-service.js";
 import { type EpisodeServiceOptions, episodeService } from "../episode/episode-service.js";
+import type { EpisodeStore } from "../episode/episode-store.js";
 import type { Bindings } from "../episode/peers.js";
 import { modelService } from "../model/model-service.js";
 import { definedFields } from "../runtime/defined-fields.js";
@@ -18,13 +19,15 @@ export interface ServiceParts {
   readonly dial: Dial;
   /** What an episode server may bind. */
   readonly bindings: Bindings;
+  /** Where an episode server writes its episodes down; absent: nowhere. */
+  readonly store: EpisodeStore | undefined;
 }
 
 /** The service of an implementation that runs here. */
 export function makeService(
   implementation: Exclude<Implementation, { readonly kind: "elsewhere" }>,
   { entry }: ServerEntry,
-  { runtime, dial, bindings }: ServiceParts,
+  { runtime, dial, bindings, store }: ServiceParts,
 ): HeldService {
   switch (implementation.kind) {
     case "environment":
@@ -51,6 +54,7 @@ export function makeService(
         driverOptions: entry.options ?? {},
         dial,
         bindings,
+        ...(store === undefined ? {} : { store }),
         timeouts: timeoutsOf(entry as EpisodeEntry),
         version: packageVersion,
       });

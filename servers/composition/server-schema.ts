@@ -132,6 +132,13 @@ const episode = z
     activation_timeout: positiveDuration.describe("Each activation. 30m.").optional(),
     verification_timeout: positiveDuration.describe("Each verification. 10m.").optional(),
     cleanup_timeout: positiveDuration.describe("Each clean-up. 30s.").optional(),
+    records: z
+      .string()
+      .min(1)
+      .describe(
+        "SQLite file in which its episodes outlive the process (feature DURABLE). Absent: they live as long as it does.",
+      )
+      .optional(),
     ...everywhere,
   })
   .describe(
@@ -185,5 +192,6 @@ export const ownKeys: readonly string[] = [
   "activation_timeout",
   "verification_timeout",
   "cleanup_timeout",
+  "records",
   "sandbox",
 ];

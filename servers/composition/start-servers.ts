@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import { EpisodeStore } from "../episode/episode-store.js";
 import type { Bindings, PeerAddress } from "../episode/peers.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, systemClock } from "../runtime/clock.js";
 import { Channels } from "../runtime/dial.js";
 import type { Logger } from "../runtime/log.js";
 import { createRuntime } from "../runtime/runtime.js";
@@ -9,7 +10,7 @@ import { ConfigError } from "./config-error.js";
 import type { Config } from "./load-config.js";
 import type { LoadedServer } from "./load-servers.js";
 import { makeService } from "./make-service.js";
-import { addressElsewhere, addressOf, listenOf, tlsOf } from "./server-address.js";
+import { addressElsewhere, addressOf, listenOf, pathIn, tlsOf } from "./server-address.js";
 import { limitsOf } from "./server-limits.js";
 import type { ServerKind } from "./server-schema.js";
 import { type ServerTelemetry, startTelemetryOf } from "./server-telemetry.js";
@@ -81,8 +82,10 @@ async function startServer(loaded: LoadedServer, context: StartContext): Promise
     return { name, kind, address: addressOf(config, loaded, implementation.url), running: undefined };
   }
   const { drain_timeout: drainTimeoutMs, listen, credential, public_url: publicUrl } = server.entry;
+  const store = storeOf(context, loaded);
   const runtime = createRuntime({
     log: log.child({ server: name }),
+    ...(store === undefined ? {} : { instanceId: store.instanceId }),
     limits: limitsOf(server),
     ...(credential === undefined ? {} : { principals: { controllerToken: credential } }),
     ...("verifier_key" in server.entry && server.entry.verifier_key !== undefined
@@ -96,7 +99,8 @@ async function startServer(loaded: LoadedServer, context: StartContext): Promise
     const service = makeService(implementation, server, {
       runtime,
       dial: channels.dial,
-      bindings: bindingsOf(context),
+      bindings: bindingsOf(context, name),
+      store,
     });
     telemetry?.showLive(name, () => service.live());
     const running = await serve({
@@ -107,16 +111,45 @@ async function startServer(loaded: LoadedServer, context: StartContext): Promise
       ...(publicUrl === undefined ? {} : { publicUrl }),
       ...(drainTimeoutMs === undefined ? {} : { drainTimeoutMs }),
     });
-    return { name, kind, address: addressOf(config, loaded, running.url), running };
+    return {
+      name,
+      kind,
+      address: addressOf(config, loaded, running.url),
+      running: store === undefined ? running : closing(running, store),
+    };
   } catch (error) {
+    store?.close();
     if (error instanceof ConfigError) throw error;
     throw new ConfigError([`${config.file}: servers.${name}: ${thrownText(error)}`]);
   }
 }
 
+/** The file in which an episode server's episodes outlive it. Throws ConfigError where it cannot be used. */
+function storeOf(
+  { config, clock = systemClock }: StartContext,
+  { name, server }: LoadedServer,
+): EpisodeStore | undefined {
+  if (server.kind !== "episode" || server.entry.records === undefined) return undefined;
+  try {
+    return new EpisodeStore(pathIn(config, server.entry.records), clock);
+  } catch (error) {
+    throw new ConfigError([`${config.file}: servers.${name}.records: ${thrownText(error)}`]);
+  }
+}
+
+/** A server with whose end its records are closed. */
+function closing(running: RunningServer, store: EpisodeStore): RunningServer {
+  const close: RunningServer["close"] = async (how) => {
+    await running.close(how);
+    store.close();
+  };
+  return { url: running.url, close, [Symbol.asyncDispose]: () => close({ drainTimeoutMs: 0 }) };
+}
+
 /** What an episode server may bind: every other server of the configuration that is started, or known elsewhere. */
-function bindingsOf({ started, config }: StartContext): Bindings {
+function bindingsOf({ started, config }: StartContext, own: string): Bindings {
   const known = [...config.servers].flatMap(([name, server]) => {
+    if (name === own) return [];
     const address = started.get(name)?.address ?? addressElsewhere(config, { name, server });
     return address === undefined ? [] : [{ name, kind: server.kind, address }];
   });
@@ -128,6 +161,7 @@ function bindingsOf({ started, config }: StartContext): Bindings {
     environments: of("environment"),
     agents: of("agent"),
     models: of("model"),
+    episodes: of("episode"),
     sandboxes: Object.keys(of("sandbox")),
   };
 }
