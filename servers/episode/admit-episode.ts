@@ -82,7 +82,11 @@ async function describePairs(
   if (leave.aborted || described instanceof OperationFailure || described.bound === undefined)
     return described;
   try {
-    checkPairs(request, described.bound, people.driver.needs);
+    const { driver, options } = people;
+    checkPairs(request, described.bound, {
+      environment: driver.needs ?? [],
+      agents: driver.agentNeeds?.(options) ?? [],
+    });
     return described;
   } catch (refusal) {
     // Nobody is refused for what a server was a while ago.

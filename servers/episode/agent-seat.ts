@@ -32,7 +32,6 @@ import { type AgentDescribed, needsModel } from "./cast-described.js";
 import type { TurnEnded, TurnOptions } from "./define-driver.js";
 import type { EpisodeRun } from "./episode-run.js";
 import { HeardTurn } from "./heard-turn.js";
-import { remainingBudget } from "./remaining-budget.js";
 import { weakerBudget } from "./weaker-echoes.js";
 
 /** What a seat is made of. */
@@ -64,8 +63,6 @@ export class AgentSeat {
   /** `end.usage` is the agent's own count of its whole session. */
   #counted = false;
   #closed = false;
-  /** Milliseconds that its turns took. */
-  #wallMs = 0;
   /** Aborts where its session or its gateway is gone: it cannot act any more. */
   readonly #lost = new AbortController();
   readonly #onLost = (failure: OperationFailure): void => this.#lost.abort(failure);
@@ -190,21 +187,9 @@ export class AgentSeat {
   }
 
   /** What a turn may use: the run's budget of each within what the task's, of all, has left (EPI-RUN-015). */
-  #budget(left = this.#ofTask) {
+  #budget(left = this.#parts.episode.agents.allowances.whole) {
     const asked = this.#parts.part.binding.budget;
     return asked === undefined || left === undefined ? (asked ?? left) : tighterBudget(asked, left);
-  }
-
-  get #ofTask(): Budget | undefined {
-    return this.#parts.episode.environment.session?.limits?.agentBudget;
-  }
-
-  /** What the task's budget has left for its next turn, or why there is none. */
-  #left(): { readonly left: Budget | undefined } | { readonly spent: StopReason } {
-    const whole = this.#ofTask;
-    const { usage } = this.end;
-    if (whole === undefined || usage === undefined || this.end.activations === 0) return { left: whole };
-    return remainingBudget(whole, { usage, wallMs: this.#wallMs });
   }
 
   /** Gives it its turn. Throws where its failure is the episode's (EPI-E6-006). */
@@ -212,19 +197,14 @@ export class AgentSeat {
     const { finish } = this.#parts.episode.parts;
     const { agentId } = this;
     // EPI-STOP-003: there is no turn to end any more.
-    const budget = finish.aborted ? { spent: StopReason.INTERRUPTED } : this.#left();
+    const { allowances } = this.#parts.episode.agents;
+    const budget = finish.aborted ? { spent: StopReason.INTERRUPTED } : allowances.left(agentId);
     if ("spent" in budget) {
       this.end.stopReason = budget.spent;
       return { agentId, output: [], ...this.#ended(budget.spent) };
     }
-    const { clock } = this.#parts.episode.parts;
-    const began = clock.now();
-    try {
-      const { stopReason, output } = await this.#turn(input, options, budget.left);
-      return { agentId, output, ...this.#ended(stopReason) };
-    } finally {
-      this.#wallMs += clock.now() - began;
-    }
+    const { stopReason, output } = await this.#turn(input, options, budget.left);
+    return { agentId, output, ...this.#ended(stopReason) };
   }
 
   /** How a turn that ended so is told. Throws where an agent that is part of the world cannot go on. */
@@ -241,7 +221,8 @@ export class AgentSeat {
     left: Budget | undefined,
   ): Promise<Pick<TurnEnded, "stopReason" | "output">> {
     const { episode } = this.#parts;
-    const { finish } = episode.parts;
+    const { finish, clock } = episode.parts;
+    const began = clock.now();
     const index = this.end.activations;
     this.end.activations += 1;
     this.#record(input);
@@ -286,6 +267,7 @@ export class AgentSeat {
     } finally {
       this.items.push(...turn.output);
       this.#addUsage(turn.usage);
+      episode.agents.allowances.count(this.agentId, turn.usage, clock.now() - began);
     }
   }
 

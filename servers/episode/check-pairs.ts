@@ -17,16 +17,25 @@ function has(service: ServiceInfo | undefined, feature: Feature): boolean {
   return service?.features.includes(feature) ?? false;
 }
 
+/** What a driver needs of those that are bound. */
+export interface DriverNeeds {
+  readonly environment: readonly Feature[];
+  readonly agents?: readonly Feature[];
+}
+
 /** Refuses pairs that cannot work, each named, before anything is started (EPI-RUN-017). */
-export function checkPairs(
-  request: RunRequest,
-  described: CastDescribed,
-  needs: readonly Feature[] = [],
-): void {
-  const unmet = [...environmentPairs(request, described, needs), ...unboundAgents(request)];
+export function checkPairs(request: RunRequest, described: CastDescribed, needs: DriverNeeds): void {
+  const unmet = [...environmentPairs(request, described, needs.environment), ...unboundAgents(request)];
   for (const [i, binding] of request.agents.entries()) {
     const part = described.agents.get(binding.agentId);
-    if (part !== undefined) unmet.push(...agentPairs(request, described, { ...part, binding, i }));
+    if (part === undefined) continue;
+    unmet.push(...agentPairs(request, described, { ...part, binding, i }));
+    unmet.push(
+      ...unmetNeeds(part.agent.service, needs.agents ?? [], {
+        field: `agents[${i}].agent`,
+        what: `agent "${binding.agent}"`,
+      }),
+    );
   }
   if (unmet.length > 0) {
     const text = unmet.map(({ field, description }) => `${field}: ${description}`).join("; ");
@@ -51,13 +60,9 @@ function environmentPairs(
   { environment }: CastDescribed,
   needs: readonly Feature[],
 ): FieldViolation[] {
-  const unmet: FieldViolation[] = [];
   const { service, sandboxProviders } = environment;
-  for (const feature of needs) {
-    if (has(service, feature)) continue;
-    const description = `the driver needs ${Feature[feature] ?? feature}, which environment "${request.environment}" does not declare`;
-    unmet.push({ field: "environment", description });
-  }
+  const what = `environment "${request.environment}"`;
+  const unmet = unmetNeeds(service, needs, { field: "environment", what });
   if (request.source.case === "taskId" && !has(service, Feature.TASK_LISTING)) {
     const description = `environment "${request.environment}" lists no tasks: give it the whole task`;
     unmet.push({ field: "task_id", description });
@@ -68,6 +73,20 @@ function environmentPairs(
     unmet.push({ field: "sandbox", description });
   }
   return unmet;
+}
+
+/** Features that the driver needs and a server does not declare. */
+function unmetNeeds(
+  service: ServiceInfo | undefined,
+  needs: readonly Feature[],
+  { field, what }: { readonly field: string; readonly what: string },
+): FieldViolation[] {
+  return needs
+    .filter((feature) => !has(service, feature))
+    .map((feature) => ({
+      field,
+      description: `the driver needs ${Feature[feature] ?? feature}, which ${what} does not declare`,
+    }));
 }
 
 function agentPairs(

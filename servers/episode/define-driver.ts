@@ -9,6 +9,7 @@ import type {
   Item,
   RunRequest,
   SessionDescriptor,
+  StageVerdict,
   StopReason,
   ToolList,
   Verdict,
@@ -61,6 +62,16 @@ export interface OpenAgent {
 /** What an agent does in a step. */
 export type StepAction = Omit<MessageInitShape<typeof ActionSchema>, "$typeName">;
 
+/** A stage of a task that has begun, for a driver. */
+export interface StageStarted {
+  /** From 0; Seed began that. */
+  readonly stageIndex: number;
+  /** All agents of the session: what they get for this stage, with accesses and box as Seed told them. */
+  readonly agents: readonly AgentView[];
+  /** Who acts first. */
+  readonly nextAgents: readonly string[];
+}
+
 /** What came of a step, for a driver. */
 export interface StepTaken {
   readonly outcomes: readonly AgentOutcome[];
@@ -95,7 +106,14 @@ export interface Episode {
   openAgent(view: AgentView, options?: OpenAgentOptions): Promise<OpenAgent>;
   /** Steps the environment with what agents do. Needs its feature STEP. */
   step(actions: readonly StepAction[]): Promise<StepTaken>;
-  /** Verifies all that the agents have said and done. */
+  /**
+   * Verifies the stage that the session is at, which lives on; what was measured is told in the trajectory. For a
+   * session that lists stages (feature STAGES).
+   */
+  verifyStage(): Promise<StageVerdict>;
+  /** Begins the next stage; the one before must have its verdict. */
+  advance(): Promise<StageStarted>;
+  /** Verifies all that the agents have said and done, for good. */
   verify(): Promise<Verdict>;
   /** Has the episode played by the EpisodeService that `elsewhere` named. */
   relay(options: RelayOptions): Promise<Verdict>;
@@ -111,6 +129,8 @@ export interface DriverDefinition<Options = unknown> {
   readonly agents?: number;
   /** What the environment must declare; a pair that lacks it is refused before anything is started (EPI-RUN-017). */
   readonly needs?: readonly Feature[];
+  /** What each agent must declare; a pair that lacks it is refused likewise. */
+  agentNeeds?(options: Options): readonly Feature[];
   /**
    * Schema of its options: those of the server's configuration, and over them Run's options_json. What does not fit is
    * refused. Absent: it has none.

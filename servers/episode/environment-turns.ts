@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { clone, create } from "@bufbuild/protobuf";
 import {
   CallError,
   type ClientCallOptions,
@@ -6,6 +6,8 @@ import {
   instanceOf,
 } from "../../clients/index.js";
 import {
+  type AgentView,
+  AgentViewSchema,
   Boundary,
   type EnvironmentServiceCloseResponse,
   FailureKind,
@@ -16,6 +18,7 @@ import {
   type SeedResponse,
   type SessionDescriptor,
   Stage,
+  type StageVerdict,
   type StepRecord,
   StepRecordSchema,
   StepRequestSchema,
@@ -23,7 +26,7 @@ import {
 } from "../../gen/index.js";
 import { fromMs } from "../runtime/duration.js";
 import { OperationFailure } from "../runtime/failure.js";
-import type { StepAction, StepTaken } from "./define-driver.js";
+import type { StageStarted, StepAction, StepTaken } from "./define-driver.js";
 import type { EpisodeRun } from "./episode-run.js";
 import { StepWatch } from "./step-watch.js";
 import { Verification } from "./verification.js";
@@ -48,6 +51,12 @@ export class EnvironmentTurns {
   #watch: StepWatch | undefined;
   /** Steps that the driver has asked for. */
   #stepped = 0;
+  /** Verifications of stages that were begun. */
+  #verifications = 0;
+  /** What the agents got for the stage that the session is at; undefined: what Seed told. */
+  #views: readonly AgentView[] | undefined;
+  /** The stage that the session is at. */
+  #stage = 0;
   /** Steps that are told in the trajectory. */
   stepsTold = 0;
 
@@ -107,6 +116,7 @@ export class EnvironmentTurns {
     );
     const session = seeded(response);
     this.session = session;
+    episode.agents.allowances.whole = session.limits?.agentBudget;
     this.reference = response.reference;
     const { instance } = this;
     const { endpoint, lease } = session;
@@ -206,17 +216,106 @@ export class EnvironmentTurns {
     this.#episode.tell({ case: "step", value: step });
   }
 
-  /** Verifies all that the agents have said and done (EPI-RUN-016). */
+  /** Verifies all that the agents have said and done, for good (EPI-RUN-016). */
   async verify(): Promise<Verdict> {
-    const { session } = this;
-    if (this.#client === undefined || session === undefined) throw new Error("Verify before Seed");
+    const { client, session } = this.#seeded("Verify");
     this.verification = new Verification(this.#episode, {
-      client: this.#client,
+      client,
       sessionId: this.#sessionId,
       session,
+      index: this.#verifications,
+      final: true,
     });
     return await this.verification.run();
   }
+
+  /** Verifies the stage that the session is at, which lives on. */
+  async verifyStage(): Promise<StageVerdict> {
+    const { client, session } = this.#seeded("Verify");
+    const verification = new Verification(this.#episode, {
+      client,
+      sessionId: this.#sessionId,
+      session,
+      index: this.#verifications,
+      final: false,
+    });
+    const verdict = await verification.run();
+    this.#verifications = verification.nextIndex;
+    this.#episode.parts.trajectory.add("", { case: "stageVerdict", value: verdict });
+    return stageOf(verdict);
+  }
+
+  /** Begins the next stage (ENV-STAG-002). */
+  async advance(): Promise<StageStarted> {
+    const { client, session } = this.#seeded("Advance");
+    const { phases, agents, parts } = this.#episode;
+    const stageIndex = this.#stage + 1;
+    const {
+      agents: told,
+      nextAgents,
+      agentBudget,
+      user,
+    } = await phases.run(
+      {
+        stage: Stage.ADVANCE,
+        timing: "seed",
+        boundary: Boundary.ENVIRONMENT,
+        bound: "seedMs",
+        index: stageIndex,
+        inEpisodeClock: true,
+      },
+      (options) =>
+        client.advance(
+          { sessionId: this.#sessionId, stageIndex, timeout: fromMs(parts.timeouts.seedMs) },
+          options,
+        ),
+    );
+    this.#stage = stageIndex;
+    if (agentBudget !== undefined) agents.allowances.renew(agentBudget);
+    const before = this.#views ?? session.agents;
+    this.#views = before.map((view) => nextView(view, told, user));
+    return { stageIndex, nextAgents, agents: this.#views };
+  }
+
+  /** The session, where there is one. */
+  #seeded(asked: string): { readonly client: EnvironmentClient; readonly session: SessionDescriptor } {
+    const { session } = this;
+    if (this.#client === undefined || session === undefined) throw new Error(`${asked} before Seed`);
+    return { client: this.#client, session };
+  }
+}
+
+/** What a verdict says of its stage. Throws where it says nothing: nobody could tell whether another one follows. */
+function stageOf({ stage }: Verdict): StageVerdict {
+  if (stage !== undefined) return stage;
+  throw new OperationFailure({
+    kind: FailureKind.PROTOCOL_VIOLATION,
+    stage: Stage.VERIFY,
+    retry: Retry.NEVER,
+    reason: "the environment verified a stage, and its verdict does not say which (ENV-STAG-004)",
+  });
+}
+
+/** What an agent gets for a new stage: its accesses and its box stay those that it had before. */
+function nextView(before: AgentView, told: readonly AgentView[], user: string): AgentView {
+  const { agentId } = before;
+  const next = told.find((view) => view.agentId === agentId);
+  if (next === undefined) {
+    throw new OperationFailure({
+      kind: FailureKind.PROTOCOL_VIOLATION,
+      stage: Stage.ADVANCE,
+      agentId,
+      retry: Retry.NEVER,
+      reason: `the environment began a stage without a word for agent "${agentId}"`,
+    });
+  }
+  const view = clone(AgentViewSchema, before);
+  view.input = next.input;
+  view.tools = next.tools;
+  if (next.observation === undefined) delete view.observation;
+  else view.observation = next.observation;
+  if (view.sandbox !== undefined && user !== "") view.sandbox.user = user;
+  return view;
 }
 
 /** A step that was refused because the world had ended; any other error is thrown. */

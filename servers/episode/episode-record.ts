@@ -1,5 +1,6 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import {
+  type CleanUp,
   type EpisodeEvent,
   EpisodeEventSchema,
   type EpisodeOutcome,
@@ -15,7 +16,10 @@ import { cancelledFailure, type OperationFailure } from "../runtime/failure.js";
 import type { Operation } from "../runtime/operation.js";
 import { Refusal } from "../runtime/refusal.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { type EpisodeJournal, noJournal } from "./episode-journal.js";
+import type { StoredContent } from "./episode-store.js";
 import type { EpisodeTold } from "./phases.js";
+import { isRelayed } from "./relayed-names.js";
 import { Trajectory } from "./trajectory.js";
 
 /** Milliseconds that an episode goes on without a reader where Run says nothing (EPI-E2-009). */
@@ -23,9 +27,25 @@ const defaultOrphanGraceMs = 120_000;
 /** Bytes that an event or a record may be wrapped in. */
 const wrappingBytes = 256;
 
+/** What a record is made of. */
+export interface EpisodeRecordParts {
+  readonly runtime: Runtime;
+  /** What was written down of it before. */
+  readonly stored?: StoredContent;
+}
+
+/** What could not be released, and is this server's to release. */
+export function leftOf(cleanUps: readonly CleanUp[]): ResourceIntent[] {
+  return cleanUps.flatMap(({ released, resource }) =>
+    released || resource === undefined || isRelayed(resource) ? [] : [resource],
+  );
+}
+
 /** One episode that this server knows: its events, who reads them, and how it was told to end. */
 export class EpisodeRecord {
-  readonly events = new EventLog<EpisodeEvent>((event) => toBinary(EpisodeEventSchema, event).length);
+  readonly events: EventLog<EpisodeEvent>;
+  /** Where it is written down. */
+  journal: EpisodeJournal = noJournal;
   readonly trajectory: Trajectory;
   /** What it made and could not release. */
   left: ResourceIntent[] = [];
@@ -42,12 +62,27 @@ export class EpisodeRecord {
   constructor(
     readonly key: string,
     { orphanGrace }: RunRequest,
-    runtime: Runtime,
+    { runtime, stored }: EpisodeRecordParts,
   ) {
     this.#runtime = runtime;
     this.#maxEventBytes = keptMessageLimit(runtime.limits) - wrappingBytes;
-    this.trajectory = new Trajectory(this.#maxEventBytes);
+    this.trajectory = new Trajectory(this.#maxEventBytes, (record) => this.journal.recorded(record));
     this.#orphanGraceMs = orphanGrace === undefined ? defaultOrphanGraceMs : toMs(orphanGrace);
+    const kept = (stored?.acked === true ? stored.events.slice(-1) : stored?.events) ?? [];
+    const gone = (stored?.events.length ?? 0) - kept.length;
+    this.events = new EventLog((event) => toBinary(EpisodeEventSchema, event).length, { last: BigInt(gone) });
+    if (stored !== undefined) this.#restore(stored, kept);
+  }
+
+  /** Takes in what was written down of it. */
+  #restore({ acked, endedAt, trajectory }: StoredContent, events: readonly EpisodeEvent[]): void {
+    const last = endedAt === undefined ? undefined : events.at(-1);
+    for (const event of events) if (event !== last) this.events.append(event);
+    if (last !== undefined) this.events.end(last);
+    this.#acked = acked;
+    const outcome = last?.event.case === "outcome" ? last.event.value : undefined;
+    this.trajectory.restore(trajectory, acked ? outcome?.trajectory : undefined);
+    this.left = leftOf(outcome?.cleanUps ?? []);
   }
 
   /** Aborts, with the failure as reason, when the episode must end without a verdict. */
@@ -76,6 +111,7 @@ export class EpisodeRecord {
     const large = event.case === "item" || event.case === "step";
     if (large && toBinary(EpisodeEventSchema, told).length > this.#maxEventBytes) return;
     this.events.append(told);
+    this.journal.event(told);
   };
 
   /** Ends the episode without a verdict; the first reason holds. */
@@ -114,7 +150,9 @@ export class EpisodeRecord {
   /** Tells the outcome, behind which nothing comes (ALL-EVT-003). */
   end(outcome: EpisodeOutcome): void {
     this.#orphan?.cancel();
-    this.events.end(create(EpisodeEventSchema, { event: { case: "outcome", value: outcome } }));
+    const last = create(EpisodeEventSchema, { event: { case: "outcome", value: outcome } });
+    this.events.end(last);
+    this.journal.ended(last);
   }
 
   /** The caller has stored the outcome; answers whether it had said so before (EPI-ACK-001, EPI-ACK-002). */
@@ -127,6 +165,7 @@ export class EpisodeRecord {
       this.#acked = true;
       this.events.shrink();
       this.trajectory.release();
+      this.journal.acked();
     }
     return before;
   }

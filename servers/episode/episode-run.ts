@@ -44,8 +44,6 @@ export interface EpisodeParts {
   readonly finish: AbortSignal;
   /** The reason that Stop gave; empty: it was not stopped. */
   readonly stopReason: () => string;
-  /** Largest message that may be sent, in bytes. */
-  readonly maxMessageBytes: number;
 }
 
 /** Metadata of all calls for an episode and its forks (ALL-SCOPE-004). */
@@ -92,6 +90,8 @@ export class EpisodeRun {
       seed: () => this.environment.seed(),
       openAgent: (view, options) => this.agents.open(view, options),
       step: (actions) => this.environment.step(actions),
+      verifyStage: () => this.environment.verifyStage(),
+      advance: () => this.environment.advance(),
       verify: () => this.environment.verify(),
       relay: (options) => {
         this.relayed = new RelayedEpisode(this, options);

@@ -8,6 +8,7 @@ import {
   EpisodeEventSchema,
   EpisodeService,
   EpisodeServiceDescribeResponseSchema,
+  Feature,
   GapSchema,
   ReadTrajectoryRequestSchema,
   RunRequestSchema,
@@ -25,6 +26,7 @@ import { validate, warmUp } from "../runtime/validate.js";
 import type { DriverDefinition } from "./define-driver.js";
 import { configureDrivers } from "./driver-options.js";
 import type { EpisodeRecord } from "./episode-record.js";
+import type { EpisodeStore } from "./episode-store.js";
 import { Episodes } from "./episodes.js";
 import { type Bindings, createPeers } from "./peers.js";
 import { defaultPhaseTimeouts, describeTimeouts, type PhaseTimeouts } from "./timeouts.js";
@@ -32,6 +34,9 @@ import { defaultPhaseTimeouts, describeTimeouts, type PhaseTimeouts } from "./ti
 const heartbeat = () => create(EpisodeEventSchema, { event: { case: "heartbeat", value: {} } });
 const gap = (untilSequence: bigint) =>
   create(EpisodeEventSchema, { event: { case: "gap", value: create(GapSchema, { untilSequence }) } });
+
+/** Some 50 MB of names. */
+const defaultKeptNames = 100_000;
 
 /** What an episode service is made of. */
 export interface EpisodeServiceOptions {
@@ -44,6 +49,10 @@ export interface EpisodeServiceOptions {
   readonly dial: Dial;
   /** Bounds of phases where Run asks for none. */
   readonly timeouts?: Partial<PhaseTimeouts>;
+  /** Where episodes are written down (feature DURABLE), whose instance the runtime's must be; absent: nowhere. */
+  readonly store?: EpisodeStore;
+  /** Names kept of episodes whose outcome is gone, so that none is run again; the oldest go first. 100,000. */
+  readonly keptNames?: number;
   readonly version: string;
 }
 
@@ -59,7 +68,8 @@ export function episodeService(options: EpisodeServiceOptions): HeldService {
   const peers = createPeers(bindings, { dial, clock: runtime.clock });
   const configured = configureDrivers(drivers, options.driverOptions);
   const pool = { drivers: configured, peers, sandboxes: bindings.sandboxes };
-  const episodes = new Episodes({ runtime, pool, timeouts });
+  const { store, keptNames = defaultKeptNames } = options;
+  const episodes = new Episodes({ runtime, pool, timeouts, store, keptNames });
   warmUp([RunRequestSchema]);
 
   function follow(record: EpisodeRecord, call: { readonly signal: AbortSignal }, afterSequence: bigint) {
@@ -70,7 +80,11 @@ export function episodeService(options: EpisodeServiceOptions): HeldService {
   const routed = route(runtime, EpisodeService, {
     describe: () =>
       create(EpisodeServiceDescribeResponseSchema, {
-        service: serviceInfo(runtime, { name: "touchstone-episode", version: options.version, features: [] }),
+        service: serviceInfo(runtime, {
+          name: "touchstone-episode",
+          version: options.version,
+          features: store === undefined ? [] : [Feature.DURABLE],
+        }),
         drivers: drivers.map(({ name }) => name),
         bindings: {
           environments: [...peers.environments.keys()],

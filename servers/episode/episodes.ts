@@ -12,12 +12,16 @@ import { cancelledFailure, toFailure } from "../runtime/failure.js";
 import { fingerprint } from "../runtime/fingerprint.js";
 import { episodeKey } from "../runtime/identity.js";
 import type { Delivered } from "../runtime/ledger.js";
+import type { Operation, Outcome } from "../runtime/operation.js";
 import { invalidField, Refusal } from "../runtime/refusal.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { type Admitted, admitEpisode, castEpisode } from "./admit-episode.js";
 import type { CastingPool } from "./cast.js";
+import { noJournal } from "./episode-journal.js";
 import { EpisodeRecord } from "./episode-record.js";
+import type { EpisodeStore, StoredContent } from "./episode-store.js";
 import { executeEpisode } from "./execute-episode.js";
+import { recoverEpisode } from "./recover-episode.js";
 import { type PhaseTimeouts, timeoutsOf } from "./timeouts.js";
 
 /** What the episodes of a server share. */
@@ -25,6 +29,10 @@ export interface EpisodesOptions {
   readonly runtime: Runtime;
   readonly pool: CastingPool;
   readonly timeouts: PhaseTimeouts;
+  /** Where episodes are written down; absent: they live as long as the process. */
+  readonly store?: EpisodeStore | undefined;
+  /** Episodes whose outcome is gone that are still known not to be run again; the oldest are forgotten first. */
+  readonly keptNames: number;
 }
 
 const scope = "episodes";
@@ -34,17 +42,21 @@ export class Episodes {
   readonly #records = new Map<string, EpisodeRecord>();
   /** Records of the attempts at each rollout, by their number. */
   readonly #attempts = new Map<string, Map<number, EpisodeRecord>>();
-  /** Names of episodes whose outcome is no longer kept: they are never run again (EPI-ACK-001, ALL-REPEAT-010). */
-  readonly #spent = new Set<string>();
+  /** Episodes whose outcome is gone, oldest first. */
+  readonly #expired = new Set<string>();
   readonly #admission: Admission;
 
   constructor(private readonly options: EpisodesOptions) {
-    const { runtime, timeouts } = options;
+    const { runtime, timeouts, store } = options;
     this.#admission = runtime.admission({
       clock: runtime.clock,
       max: runtime.limits.maxSessions,
       queueTimeoutMs: timeouts.queueMs,
     });
+    for (const { key, content } of store?.episodes() ?? []) {
+      if (content === undefined) this.#restoreName(key);
+      else this.#restore(key, content);
+    }
   }
 
   /** Episodes that have not ended. */
@@ -56,23 +68,25 @@ export class Episodes {
 
   /** The episode of an attempt. Throws SESSION_UNKNOWN, ANSWER_EXPIRED. */
   known(id: EpisodeId | undefined): EpisodeRecord {
+    const { runtime } = this.options;
     const key = id === undefined ? "" : episodeKey(id);
-    this.#checkKept(key);
     const record = this.#records.get(key);
     if (record !== undefined) return record;
+    if (runtime.ledger.find(scope, nameOf(key))?.state === "expired") {
+      throw new Refusal("ANSWER_EXPIRED", "the episode was run, and its outcome is no longer kept");
+    }
     throw new Refusal("SESSION_UNKNOWN", "no episode of this id is known here", {
-      metadata: { instance_id: this.options.runtime.instanceId },
+      metadata: { instance_id: runtime.instanceId },
     });
   }
 
   /** Runs an episode, or finds the operation that did. */
   run(request: RunRequest): Delivered<EpisodeOutcome> & { readonly record: EpisodeRecord } {
-    const { runtime, pool } = this.options;
+    const { runtime, pool, store } = this.options;
     const episodeId = request.context?.episodeId;
     if (episodeId === undefined) throw invalidField("context.episode_id", "is required");
     const key = episodeKey(episodeId);
-    this.#checkKept(key);
-    const record = this.#records.get(key) ?? new EpisodeRecord(key, request, runtime);
+    const record = this.#records.get(key) ?? new EpisodeRecord(key, request, { runtime });
     const timeouts = timeoutsOf(request.timeouts, this.options.timeouts);
     let admitted: Admitted | undefined;
     const delivered = runtime.ledger.perform<EpisodeOutcome>({
@@ -103,19 +117,15 @@ export class Episodes {
       },
       execute: async ({ answerId }) => {
         if (admitted === undefined) throw new Error("an episode began without its admission");
+        record.journal = store?.begin(key, request) ?? noJournal;
         const { slot } = admitted;
         const earlier = this.#earlier(episodeId);
         const parts = { runtime, pool, timeouts, request, episodeId, record, admitted, answerId, earlier };
         try {
-          const answer = await executeEpisode(parts).catch((error: unknown) => {
-            runtime.log.error({ episode: key, err: error }, "unexpected error");
-            return brokenOutcome(request, answerId, error);
-          });
-          record.end(answer);
-          return { ok: true, answer };
+          return await this.#ended({ record, request, answerId }, executeEpisode(parts));
         } finally {
           slot?.release();
-          this.#forgetLater(record, episodeId);
+          this.#expireLater(record, episodeId);
         }
       },
     });
@@ -131,9 +141,76 @@ export class Episodes {
     await Promise.all(ended);
   }
 
-  #checkKept(key: string): void {
-    if (!this.#spent.has(key)) return;
-    throw new Refusal("ANSWER_EXPIRED", "the episode was run, and its outcome is no longer kept");
+  /** The outcome of an episode, told; whatever breaks, nobody waits for ever. */
+  async #ended(
+    { record, request, answerId }: { record: EpisodeRecord; request: RunRequest; answerId: string },
+    work: Promise<EpisodeOutcome>,
+  ): Promise<Outcome<EpisodeOutcome>> {
+    const answer = await work.catch((error: unknown) => {
+      this.options.runtime.log.error({ episode: record.key, err: error }, "unexpected error");
+      return brokenOutcome(request, answerId, error);
+    });
+    record.end(answer);
+    return { ok: true, answer };
+  }
+
+  /** Takes an episode in that was written down: its outcome replays; one that had none is ended. */
+  #restore(key: string, content: StoredContent): void {
+    const { runtime, store, pool } = this.options;
+    const { request, endedAt, events } = content;
+    const episodeId = request.context?.episodeId;
+    if (store === undefined || episodeId === undefined) return;
+    const record = new EpisodeRecord(key, request, { runtime, stored: content });
+    record.journal = store.journal(key);
+    const last = events.at(-1)?.event;
+    const kept = last?.case === "outcome" ? last.value : undefined;
+    const recover = async (answerId: string): Promise<Outcome<EpisodeOutcome>> => {
+      const timeouts = timeoutsOf(request.timeouts, this.options.timeouts);
+      const work = recoverEpisode({ runtime, peers: pool.peers, timeouts, record, content, answerId });
+      try {
+        return await this.#ended({ record, request, answerId }, work);
+      } finally {
+        this.#expireLater(record, episodeId);
+      }
+    };
+    this.#keep(record, episodeId);
+    record.operation = this.#taken(key, request, {
+      events: record.events,
+      execute: async (operation) =>
+        kept === undefined ? await recover(operation.answerId) : { ok: true, answer: kept },
+    });
+    if (kept !== undefined && endedAt !== undefined) {
+      this.#expireLater(record, episodeId, runtime.clock.date().getTime() - endedAt);
+    }
+  }
+
+  /** Takes the name of an episode in whose outcome is gone. */
+  #restoreName(key: string): void {
+    this.#taken(key, create(RunRequestSchema), { events: undefined, execute: () => new Promise(() => {}) });
+    this.#expire(key);
+  }
+
+  /** The operation under the name of an episode that was begun before this process. */
+  #taken(
+    key: string,
+    request: RunRequest,
+    {
+      events,
+      execute,
+    }: {
+      readonly events: EpisodeRecord["events"] | undefined;
+      readonly execute: (operation: Operation<EpisodeOutcome>) => Promise<Outcome<EpisodeOutcome>>;
+    },
+  ): Operation<EpisodeOutcome> {
+    const { operation } = this.options.runtime.ledger.perform<EpisodeOutcome>({
+      scope,
+      name: nameOf(key),
+      fingerprint: fingerprint(RunRequestSchema, request),
+      ...(events === undefined ? {} : { events: () => events }),
+      admit: () => {},
+      execute,
+    });
+    return operation;
   }
 
   #keep(record: EpisodeRecord, { rolloutId, attempt }: EpisodeId): void {
@@ -156,13 +233,26 @@ export class Episodes {
   }
 
   /** Outcomes are kept as long as the retention says; then only the name is (R14). */
-  #forgetLater(record: EpisodeRecord, episodeId: EpisodeId): void {
+  #expireLater(record: EpisodeRecord, episodeId: EpisodeId, agoMs = 0): void {
     const { runtime } = this.options;
-    runtime.clock.setTimer(runtime.limits.retentionMs, () => {
-      this.#spent.add(record.key);
+    runtime.clock.setTimer(runtime.limits.retentionMs - agoMs, () => {
       this.#drop(record, episodeId);
-      runtime.ledger.forget(scope, nameOf(record.key));
+      this.#expire(record.key);
+      this.options.store?.expire(record.key);
     });
+  }
+
+  /** Lets an outcome go; the oldest names go where there are too many. */
+  #expire(key: string): void {
+    const { runtime, store, keptNames } = this.options;
+    runtime.ledger.expire(scope, nameOf(key));
+    this.#expired.add(key);
+    for (const oldest of this.#expired) {
+      if (this.#expired.size <= keptNames) return;
+      this.#expired.delete(oldest);
+      runtime.ledger.forget(scope, nameOf(oldest));
+      store?.forget(oldest);
+    }
   }
 }
 

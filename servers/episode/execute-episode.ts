@@ -1,5 +1,6 @@
 import {
   Boundary,
+  type CleanUp,
   type EpisodeId,
   type EpisodeOutcome,
   type Failure,
@@ -18,7 +19,7 @@ import type { Runtime } from "../runtime/runtime.js";
 import type { Admitted } from "./admit-episode.js";
 import type { CastingPool } from "./cast.js";
 import { CleanUpStack } from "./clean-up-stack.js";
-import type { EpisodeRecord } from "./episode-record.js";
+import { type EpisodeRecord, leftOf } from "./episode-record.js";
 import { EpisodeRun, released } from "./episode-run.js";
 import { fitOutcome } from "./fit-outcome.js";
 import { outcomeOf } from "./outcome.js";
@@ -51,31 +52,30 @@ export async function executeEpisode(options: ExecuteOptions): Promise<EpisodeOu
   });
   const before = await releaseEarlier(options);
   const { run, score } = await play(options);
+  const parts = { answerId, request, run, score, trajectory: record.trajectory };
+  const timings = () => ({
+    ...run?.phases.timings,
+    queue: admitted.queueMs,
+    check: admitted.checkMs,
+    cleanUp: before.spentMs + (run?.stack.spentMs ?? 0),
+  });
+  const outcome = (cleanUps: readonly CleanUp[]): EpisodeOutcome =>
+    fitOutcome(
+      outcomeOf({ ...parts, timings: timings(), cleanUps, stopReason: record.stopReason }),
+      keptMessageLimit(runtime.limits),
+    );
+  // A score is never lost again, whatever becomes of this server while it cleans up.
+  record.journal.scored(() => outcome([]));
   // E2: whatever came of it, everything is released; no signal of the episode reaches in here.
   if (run !== undefined) {
     run.phases.begin(Stage.CLEAN_UP);
     await run.stack.releaseAll();
     run.renewals.stopAll();
   }
-  const own = [...before.results, ...(run?.stack.results ?? [])];
-  record.left = own.flatMap(({ released: gone, resource }) => (gone ? [] : (resource ?? [])));
-  const cleanUps = [...own, ...(run?.relayed?.cleanUps ?? [])];
-  const outcome = outcomeOf({
-    answerId,
-    request,
-    run,
-    score,
-    cleanUps,
-    trajectory: accountOf(record, run),
-    timings: {
-      ...run?.phases.timings,
-      queue: admitted.queueMs,
-      check: admitted.checkMs,
-      cleanUp: before.spentMs + (run?.stack.spentMs ?? 0),
-    },
-    stopReason: record.stopReason,
-  });
-  return fitOutcome(outcome, keptMessageLimit(runtime.limits));
+  const cleanUps = [...before.results, ...(run?.stack.results ?? []), ...(run?.relayed?.cleanUps ?? [])];
+  record.left = leftOf(cleanUps);
+  missedSteps(record, run);
+  return outcome(cleanUps);
 }
 
 /** Closes what an earlier attempt told and did not release, and what this instance itself remembers (EPI-E6-012). */
@@ -125,7 +125,6 @@ async function play(
     abandon: record.abandoned,
     finish: record.finished,
     stopReason: () => record.stopReason,
-    maxMessageBytes: keptMessageLimit(runtime.limits),
   });
   try {
     return { run, score: { verdict: await run.run() } };
@@ -146,11 +145,10 @@ function told(error: unknown, stage: Stage): Failure {
   return failure;
 }
 
-/** The trajectory, which says what is missing of it. */
-function accountOf({ trajectory }: EpisodeRecord, run: EpisodeRun | undefined): EpisodeRecord["trajectory"] {
+/** Says of the trajectory that steps are missing, where they are. */
+function missedSteps({ trajectory }: EpisodeRecord, run: EpisodeRun | undefined): void {
   const { receipt, stepsTold = 0 } = run?.environment ?? {};
   if ((receipt?.steps ?? 0) > stepsTold && run?.environment.tellsSteps === false) {
     trajectory.miss("the environment does not tell its steps (feature WATCH_STEPS is not declared)");
   }
-  return trajectory;
 }

@@ -65,7 +65,7 @@ function knownHere(request: RunRequest, run: EpisodeRun | undefined): Known {
   const { session, verification, receipt } = run?.environment ?? {};
   return {
     ...(task === undefined ? {} : { task }),
-    agentEnds: seats.map(({ end }) => end),
+    agentEnds: run?.agents.ends ?? [],
     ...(verification === undefined ? {} : { submission: verification.submission }),
     collected: [...(verification?.collected ?? run?.outside?.artifacts ?? [])],
     verifierState: session?.verifierState ?? new Uint8Array(),

@@ -26,7 +26,8 @@ export function participantsOf(run: EpisodeRun | undefined): Participant[] {
     const says = agents.get(agentId);
     if (says === undefined) continue;
     const { harness, service } = says.agent;
-    const seat = run.agents.seats.find((known) => known.agentId === agentId);
+    const seats = run.agents.seats.filter((known) => known.agentId === agentId);
+    const seat = seats.at(-1);
     list.push(
       participant({ boundary: Boundary.AGENT, binding, instance: seat?.instance }, service, {
         agentId,
@@ -34,7 +35,7 @@ export function participantsOf(run: EpisodeRun | undefined): Participant[] {
       }),
     );
     if (says.model === undefined) continue;
-    const seen = weightsVersions(seat?.gateway?.calls ?? []);
+    const seen = weightsVersions(seats.flatMap(({ gateway }) => gateway?.calls ?? []));
     list.push(
       participant(
         { boundary: Boundary.MODEL, binding: model, instance: seat?.gateway?.instance },

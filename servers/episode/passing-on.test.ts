@@ -221,6 +221,8 @@ group("Privileged data (R16, EPI-RUN-006, field-case-127)", () => {
     expect(episodes.agent.requests("open")[0]?.reference).toBeUndefined();
 
     declares(episodes, { service: { features: [Feature.REFERENCE] } });
+    // What it said of itself is asked again after a while.
+    await episodes.pass(30_000);
     const context = { episodeId: { rolloutId: "r2" } };
     const asked = await episodes.run({ giveReference: true, context });
     expect(asked.outcome?.referenceGiven).toBe(true);

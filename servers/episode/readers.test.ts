@@ -101,6 +101,20 @@ group("Run is an operation (R2, R7, R17)", () => {
     }
     expect(episodes.environment.count("seed")).toBe(1);
   });
+
+  it("that is no longer kept is known by its name only, of the newest ones (ALL-REPEAT-010)", async () => {
+    await using episodes = await ServedEpisodes.start({ keptNames: 2 });
+    const named = (rolloutId: string) => ({ context: { episodeId: { rolloutId } } });
+    for (const name of ["r1", "r2", "r3"]) {
+      await episodes.run(named(name));
+      await episodes.pass(1000);
+    }
+    await episodes.pass(600_000);
+    for (const name of ["r2", "r3"]) {
+      expect((await episodes.run(named(name))).error?.reason).toBe("ANSWER_EXPIRED");
+    }
+    expect((await episodes.attach()).error?.reason).toBe("SESSION_UNKNOWN");
+  });
 });
 
 group("Attach", () => {

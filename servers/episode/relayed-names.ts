@@ -25,6 +25,11 @@ export function intentsThere(relay: string, intents: readonly ResourceIntent[]):
   });
 }
 
+/** Whether an intent is of another episode server. */
+export function isRelayed({ binding }: ResourceIntent): boolean {
+  return binding.includes("/");
+}
+
 /** Whether an intent is of the server `relay`. */
 export function isOf(relay: string | undefined, { binding }: ResourceIntent): boolean {
   return relay !== undefined && binding.startsWith(`${relay}/`);

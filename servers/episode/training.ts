@@ -13,7 +13,9 @@ export function untrainable(agents: readonly Trained[]): string[] {
     gateway === undefined ? [] : faultsOf(gateway).map((fault) => `agent ${agentId}: ${fault}`),
   );
   const calls = agents.reduce((sum, { gateway }) => sum + (gateway?.calls.length ?? 0), 0);
-  return calls === 0 ? [...reasons, "the agents made no model calls that were captured"] : reasons;
+  if (calls === 0) reasons.push("the agents made no model calls that were captured");
+  // An agent may have had several sessions, each with a gateway of its own.
+  return [...new Set(reasons)];
 }
 
 function faultsOf({ calls, captureRead, closed }: AgentGateway): string[] {

@@ -14,8 +14,24 @@ export class Trajectory {
   #missing = "";
   #released: TrajectoryRef | undefined;
 
-  /** @param maxRecordBytes - Largest record that can be told (ALL-SIZE-001). */
-  constructor(private readonly maxRecordBytes: number) {}
+  /**
+   * @param maxRecordBytes - Largest record that can be told (ALL-SIZE-001).
+   * @param onRecord - Told of each record before anybody can read it.
+   */
+  constructor(
+    private readonly maxRecordBytes: number,
+    private readonly onRecord: (record: ReadTrajectoryResponse) => void = () => {},
+  ) {}
+
+  /** Takes records in that were written down before; with `released`, that they may be read no more. */
+  restore(records: readonly ReadTrajectoryResponse[], released: TrajectoryRef | undefined): void {
+    this.#records = [...records];
+    this.#bytes = records.reduce(
+      (sum, record) => sum + toBinary(ReadTrajectoryResponseSchema, record).length,
+      0,
+    );
+    this.#released = released;
+  }
 
   add(
     agentId: string,
@@ -33,6 +49,7 @@ export class Trajectory {
     }
     this.#records.push(entry);
     this.#bytes += bytes;
+    this.onRecord(entry);
   }
 
   /** Something is missing, and why. */

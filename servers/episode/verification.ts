@@ -27,27 +27,37 @@ export interface Verified {
   readonly client: EnvironmentClient;
   readonly sessionId: string;
   readonly session: SessionDescriptor;
+  /** Number of its first verification. */
+  readonly index: number;
+  /** The last one; else the session lives on. */
+  readonly final: boolean;
 }
 
-/** The final verification of an episode's session, repeated under the next index where that may help. */
+/** A verification of an episode's session, repeated under the next index where that may help. */
 export class Verification {
   /** What was handed in. */
   readonly submission: Submission;
   /** What the environment collected for it. */
   collected: Artifact[] = [];
+  /** Number of the next verification of the session. */
+  nextIndex: number;
   readonly #episode: EpisodeRun;
   readonly #verified: Verified;
 
   constructor(episode: EpisodeRun, verified: Verified) {
     this.#episode = episode;
     this.#verified = verified;
+    this.nextIndex = verified.index;
     this.submission = create(SubmissionSchema, { agents: episode.agents.submissions });
   }
 
   /** Verifies; a failure that the next index may cure is repeated within the run's bound (EPI-E6-013, EPI-AGF-003). */
   async run(): Promise<Verdict> {
     const attempts = this.#episode.parts.request.verifyAttempts ?? 1;
-    for (let index = 0; ; index += 1) {
+    const { index: first } = this.#verified;
+    for (;;) {
+      const index = this.nextIndex;
+      this.nextIndex += 1;
       const result = await this.#episode.phases.run(
         {
           stage: Stage.VERIFY,
@@ -59,7 +69,7 @@ export class Verification {
           inEpisodeClock: false,
           refused: FailureKind.VERIFIER_FAILED,
         },
-        (options) => this.#verify(index, { options, mayFail: index + 1 < attempts }),
+        (options) => this.#verify(index, { options, mayFail: index + 1 - first < attempts }),
       );
       if ("verdict" in result) return this.#accept(result.verdict);
       await this.#waitFor(result.again);
@@ -71,19 +81,19 @@ export class Verification {
     index: number,
     { options, mayFail }: { options: ClientCallOptions; mayFail: boolean },
   ): Promise<{ readonly verdict: Verdict } | { readonly again: Failure }> {
-    const { client, sessionId, session } = this.#verified;
+    const { client, sessionId, session, index: first, final } = this.#verified;
     const target = {
       $typeName: "touchstone.v1.SessionVerification",
       sessionId,
       verificationIndex: index,
-      final: true,
+      final,
       verifierState: session.verifierState,
     } as const;
     const { outcome, collected } = await client.verify(
       {
         target: { case: "session", value: target },
-        // A repeat under the next index verifies again what was handed in first.
-        ...(index === 0 ? { submission: this.submission } : {}),
+        // A repeat of the last one verifies again what was handed in first.
+        ...(index === first || !final ? { submission: this.submission } : {}),
         timeout: fromMs(this.#episode.parts.timeouts.verificationMs),
       },
       options,
@@ -113,7 +123,11 @@ export class Verification {
     checkVerdict(verdict, this.#verified.session.declarations?.reward);
     const { agents, parts } = this.#episode;
     const failed = agents.ends.find(({ failure }) => failure !== undefined);
-    if (failed !== undefined && parts.request.onAgentFailure === OnAgentFailure.VERIFY_MASKED) {
+    if (
+      this.#verified.final &&
+      failed !== undefined &&
+      parts.request.onAgentFailure === OnAgentFailure.VERIFY_MASKED
+    ) {
       // EPI-AGF-002
       verdict.masked ??= create(MaskSchema, {
         reason: "agent_failure",

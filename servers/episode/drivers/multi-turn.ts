@@ -12,6 +12,7 @@ import {
 import { OperationFailure } from "../../runtime/failure.js";
 import { defineDriver, type OpenAgent, type StepAction, type TurnEnded } from "../define-driver.js";
 import { firstInput, shown } from "../first-input.js";
+import { checkOnePiece } from "../session-shape.js";
 import { together } from "../together.js";
 
 const options = z.strictObject({
@@ -38,6 +39,7 @@ export const multiTurn = defineDriver<z.output<typeof options>>({
   async run(episode, { world_agents: world, max_rounds: maxRounds = Number.POSITIVE_INFINITY }) {
     const session = await episode.seed();
     const players = new Map<string, Player>();
+    checkOnePiece(session);
     checkNames(world, session);
     for (const view of session.agents) {
       const partOfWorld = world.includes(view.agentId);

@@ -1,0 +1,219 @@
+import { closeSync, openSync } from "node:fs";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import Database from "libsql";
+import {
+  type EpisodeEvent,
+  EpisodeEventSchema,
+  type EpisodeOutcome,
+  EpisodeOutcomeSchema,
+  type ReadTrajectoryResponse,
+  ReadTrajectoryResponseSchema,
+  type RunRequest,
+  RunRequestSchema,
+} from "../../gen/index.js";
+import type { Clock } from "../runtime/clock.js";
+import { newInstanceId } from "../runtime/instance.js";
+import type { EpisodeJournal } from "./episode-journal.js";
+
+/** Layout of the file; another one is not read. */
+const layout = "1";
+
+/** An episode as it was written down. */
+export interface StoredEpisode {
+  readonly key: string;
+  /** Absent: its outcome is no longer kept, and only its name is. */
+  readonly content: StoredContent | undefined;
+}
+
+/** What is kept of an episode whose outcome is. */
+export interface StoredContent {
+  readonly request: RunRequest;
+  /** Time of day at which it ended, in milliseconds; undefined: it had not when its server went. */
+  readonly endedAt: number | undefined;
+  readonly acked: boolean;
+  /** The outcome without clean-ups, where it had its score when its server went. */
+  readonly scored: EpisodeOutcome | undefined;
+  readonly events: readonly EpisodeEvent[];
+  readonly trajectory: readonly ReadTrajectoryResponse[];
+}
+
+interface EpisodeRow {
+  readonly key: string;
+  readonly request: Uint8Array | null;
+  readonly endedAt: number | null;
+  readonly acked: number;
+  readonly scored: Uint8Array | null;
+}
+
+/**
+ * The episodes of a server in a SQLite file, so that they outlive its process (feature DURABLE): each write is in the
+ * file before it returns. While it is open the file is this process's alone.
+ */
+export class EpisodeStore implements Disposable {
+  /** The server's instance, for as long as the file is. */
+  readonly instanceId: string;
+  readonly #db: Database.Database;
+  readonly #clock: Clock;
+  readonly #statements: Statements;
+  #closed = false;
+
+  /** Opens the file, making it where it is missing. Throws where another server has it open, or it is none of ours. */
+  constructor(path: string, clock: Clock) {
+    this.#clock = clock;
+    // It holds tasks whole, their privileged parts too.
+    closeSync(openSync(path, "a", 0o600));
+    this.#db = new Database(path);
+    try {
+      this.#db.exec(
+        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;",
+      );
+      this.#db.exec(`
+        CREATE TABLE IF NOT EXISTS server (fact TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS episode (
+          place INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request BLOB, ended_at REAL,
+          acked INTEGER NOT NULL DEFAULT 0, scored BLOB
+        );
+        CREATE TABLE IF NOT EXISTS event (
+          key TEXT NOT NULL, sequence INTEGER NOT NULL, event BLOB NOT NULL, PRIMARY KEY (key, sequence)
+        ) WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS trajectory (
+          key TEXT NOT NULL, sequence INTEGER NOT NULL, record BLOB NOT NULL, PRIMARY KEY (key, sequence)
+        ) WITHOUT ROWID;
+        BEGIN IMMEDIATE; COMMIT;
+      `);
+      if (this.#fact("layout", layout) !== layout) throw new Error("was written by another version");
+      this.instanceId = this.#fact("instance_id", newInstanceId());
+      this.#statements = prepare(this.#db);
+    } catch (error) {
+      this.#db.close();
+      throw new Error(`${path}: ${whyNot(error)}`);
+    }
+  }
+
+  /** Everything that was written down, oldest first. */
+  *episodes(): Generator<StoredEpisode> {
+    const rows = this.#db
+      .prepare("SELECT key, request, ended_at AS endedAt, acked, scored FROM episode ORDER BY place")
+      .all() as EpisodeRow[];
+    for (const row of rows) yield { key: row.key, content: this.#content(row) };
+  }
+
+  /** An episode begins; answers what it writes down from now on. */
+  begin(key: string, request: RunRequest): EpisodeJournal {
+    this.#write(({ begin }) => begin.run(key, toBinary(RunRequestSchema, request)));
+    return this.journal(key);
+  }
+
+  /** Where an episode that has begun writes on. */
+  journal(key: string): EpisodeJournal {
+    const event = ({ event }: Statements, told: EpisodeEvent): void => {
+      event.run(key, Number(told.sequence), toBinary(EpisodeEventSchema, told));
+    };
+    return {
+      event: (told) => this.#write((statements) => event(statements, told)),
+      recorded: (record) =>
+        this.#write(({ recorded }) =>
+          recorded.run(key, Number(record.sequence), toBinary(ReadTrajectoryResponseSchema, record)),
+        ),
+      scored: (outcome) =>
+        this.#write(({ scored }) => scored.run(toBinary(EpisodeOutcomeSchema, outcome()), key)),
+      ended: (last) =>
+        this.#whole((statements) => {
+          event(statements, last);
+          statements.ended.run(this.#clock.date().getTime(), key);
+        }),
+      acked: () =>
+        this.#whole(({ acked, dropTrajectory }) => {
+          acked.run(key);
+          dropTrajectory.run(key);
+        }),
+    };
+  }
+
+  /** Lets the outcome of an episode go; its name stays. */
+  expire(key: string): void {
+    this.#whole(({ expire, dropEvents, dropTrajectory }) => {
+      expire.run(key);
+      dropEvents.run(key);
+      dropTrajectory.run(key);
+    });
+  }
+
+  /** Lets a name go. */
+  forget(key: string): void {
+    this.#write(({ forget }) => forget.run(key));
+  }
+
+  /** Closes the file, its log merged into it; what is written afterwards is lost. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    // The driver keeps the file open until its statements are collected; the lock must not last as long.
+    this.#db.exec("PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT count(*) FROM server;");
+    this.#db.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** A fact of the server, written down where there is none yet. */
+  #fact(fact: string, value: string): string {
+    this.#db.prepare("INSERT OR IGNORE INTO server VALUES (?, ?)").run(fact, value);
+    const row = this.#db.prepare("SELECT value FROM server WHERE fact = ?").get(fact);
+    return (row as { readonly value: string }).value;
+  }
+
+  #content({ key, request, endedAt, acked, scored }: EpisodeRow): StoredContent | undefined {
+    if (request === null) return undefined;
+    const { events, trajectory } = this.#statements;
+    return {
+      request: fromBinary(RunRequestSchema, request),
+      endedAt: endedAt ?? undefined,
+      acked: acked === 1,
+      scored: scored === null ? undefined : fromBinary(EpisodeOutcomeSchema, scored),
+      events: blobs(events.all(key)).map((bytes) => fromBinary(EpisodeEventSchema, bytes)),
+      trajectory: blobs(trajectory.all(key)).map((bytes) => fromBinary(ReadTrajectoryResponseSchema, bytes)),
+    };
+  }
+
+  #write(work: (statements: Statements) => void): void {
+    if (!this.#closed) work(this.#statements);
+  }
+
+  /** Writes that are in the file all or none. */
+  #whole(work: (statements: Statements) => void): void {
+    if (!this.#closed) this.#db.transaction(() => work(this.#statements))();
+  }
+}
+
+type Statements = ReturnType<typeof prepare>;
+
+function prepare(db: Database.Database) {
+  return {
+    begin: db.prepare("INSERT INTO episode (key, request) VALUES (?, ?)"),
+    event: db.prepare("INSERT INTO event VALUES (?, ?, ?)"),
+    recorded: db.prepare("INSERT INTO trajectory VALUES (?, ?, ?)"),
+    scored: db.prepare("UPDATE episode SET scored = ? WHERE key = ?"),
+    ended: db.prepare("UPDATE episode SET ended_at = ?, scored = NULL WHERE key = ?"),
+    acked: db.prepare("UPDATE episode SET acked = 1 WHERE key = ?"),
+    expire: db.prepare("UPDATE episode SET request = NULL, scored = NULL WHERE key = ?"),
+    forget: db.prepare("DELETE FROM episode WHERE key = ?"),
+    dropEvents: db.prepare("DELETE FROM event WHERE key = ?"),
+    dropTrajectory: db.prepare("DELETE FROM trajectory WHERE key = ?"),
+    events: db.prepare("SELECT event AS bytes FROM event WHERE key = ? ORDER BY sequence"),
+    trajectory: db.prepare("SELECT record AS bytes FROM trajectory WHERE key = ? ORDER BY sequence"),
+  };
+}
+
+function blobs(rows: unknown[]): Uint8Array[] {
+  return (rows as { readonly bytes: Uint8Array }[]).map(({ bytes }) => bytes);
+}
+
+function whyNot(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "SQLITE_BUSY") return "another server keeps its records here; give each a file of its own";
+  if (code === "SQLITE_NOTADB" || code === "SQLITE_CORRUPT")
+    return "expected records of an episode server, found something else; choose another file";
+  return error instanceof Error ? error.message : String(error);
+}
