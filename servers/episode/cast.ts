@@ -88,7 +88,8 @@ function driverOf({ drivers }: CastingPool, name: string): ConfiguredDriver {
   return first;
 }
 
-function named<T>(known: ReadonlyMap<string, T>, name: string, field: string): T {
+/** What is bound by a name. Throws NAME_UNKNOWN, and INVALID_FIELD for an address. */
+export function named<T>(known: ReadonlyMap<string, T>, name: string, field: string): T {
   const found = known.get(name);
   if (found !== undefined) return found;
   // EPI-RUN-013

@@ -7,6 +7,7 @@ import {
   type EpisodeEvent,
   EpisodeEventSchema,
   EpisodeService,
+  EpisodeServiceAggregateMetricsResponseSchema,
   EpisodeServiceDescribeResponseSchema,
   Feature,
   GapSchema,
@@ -28,6 +29,7 @@ import { configureDrivers } from "./driver-options.js";
 import type { EpisodeRecord } from "./episode-record.js";
 import type { EpisodeStore } from "./episode-store.js";
 import { Episodes } from "./episodes.js";
+import { forwardMetrics } from "./forward-metrics.js";
 import { type Bindings, createPeers } from "./peers.js";
 import { defaultPhaseTimeouts, describeTimeouts, type PhaseTimeouts } from "./timeouts.js";
 
@@ -83,7 +85,7 @@ export function episodeService(options: EpisodeServiceOptions): HeldService {
         service: serviceInfo(runtime, {
           name: "touchstone-episode",
           version: options.version,
-          features: store === undefined ? [] : [Feature.DURABLE],
+          features: [Feature.METRICS, ...(store === undefined ? [] : [Feature.DURABLE])],
         }),
         drivers: drivers.map(({ name }) => name),
         bindings: {
@@ -120,6 +122,10 @@ export function episodeService(options: EpisodeServiceOptions): HeldService {
     ack(request) {
       validate(AckRequestSchema, request);
       return create(AckResponseSchema, { alreadyAcked: episodes.known(request.episodeId).ack() });
+    },
+    async aggregateMetrics(requests, call) {
+      const response = await forwardMetrics(peers, requests, call);
+      return create(EpisodeServiceAggregateMetricsResponseSchema, { response });
     },
   });
   return { routes: [routed], live: () => episodes.live, drain: () => episodes.drain() };

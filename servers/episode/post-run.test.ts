@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { expect, describe as group, it } from "vitest";
 import {
   Boundary,
@@ -8,7 +9,7 @@ import {
   RewardAuthority,
   Stage,
   StopMode,
-  type Task,
+  type TaskSchema,
 } from "../../gen/index.js";
 import { external } from "./drivers/external.js";
 import { type RunInit, ServedEpisodes } from "./fixtures/served-episodes.js";
@@ -68,7 +69,7 @@ const answers =
 const start = (url: string, more: object = {}, timeouts = {}) =>
   ServedEpisodes.start({ drivers: [external], driverOptions: { run: { url, ...more } }, timeouts });
 
-const task = (change: Partial<Omit<Task, "$typeName">> = {}): RunInit => ({
+const task = (change: Omit<MessageInitShape<typeof TaskSchema>, "$typeName"> = {}): RunInit => ({
   agents: [],
   source: {
     case: "task",
@@ -77,7 +78,7 @@ const task = (change: Partial<Omit<Task, "$typeName">> = {}): RunInit => ({
       environment: "world",
       row: { data: Buffer.from(JSON.stringify(row)), mediaType: "application/json", rowSchema: "nemo" },
       ...change,
-    } as Task,
+    },
   },
 });
 
@@ -243,7 +244,7 @@ group("What is no score of such a service is a typed failure (R8)", () => {
     for (const [i, data] of ["[1]", "a,b"].entries()) {
       const change = {
         row: { data: Buffer.from(data), mediaType: "text/csv", rowSchema: "nemo" },
-      } as Partial<Task>;
+      };
       const context = { episodeId: { rolloutId: `r${i}` } };
       expect((await episodes.run({ ...task(change), context })).failure).toMatchObject({
         kind: FailureKind.PROTOCOL_VIOLATION,

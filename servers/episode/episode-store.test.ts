@@ -1,0 +1,263 @@
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Code } from "@connectrpc/connect";
+import { expect, describe as group, it } from "vitest";
+import { Boundary, EpisodeService, FailureKind, Feature, Retry, Stage } from "../../gen/index.js";
+import { ManualClock } from "../../test/manual-clock.js";
+import { bareStatus } from "../../test/scripted-peer.js";
+import { temporaryFolder } from "../../test/temporary-folder.js";
+import { Refusal } from "../runtime/refusal.js";
+import { EpisodeStore } from "./episode-store.js";
+import { KillableEpisodes } from "./fixtures/killable-episodes.js";
+import { answered, hangingTurn, turn, verdict, verified } from "./fixtures/scripted-cast.js";
+import { ServedEpisodes, told } from "./fixtures/served-episodes.js";
+
+const file = () => join(temporaryFolder(), "episodes.sqlite");
+/** Starting a process takes its time. */
+const slow = 60_000;
+
+group("Episodes outlive the process of their server (feature DURABLE, ALL-SCOPE-002)", () => {
+  it("which stays the same instance, and says so", async () => {
+    const records = file();
+    const instances: (string | undefined)[] = [];
+    for (let i = 0; i < 2; i += 1) {
+      await using episodes = await ServedEpisodes.start({ records });
+      const { message, instance } = await episodes.client.unary(EpisodeService.method.describe, {});
+      expect(message?.service?.features).toEqual([Feature.DURABLE]);
+      expect(message?.service?.instanceId).toBe(instance);
+      instances.push(instance);
+    }
+    expect(instances[0]).toBe(instances[1]);
+    await using other = await ServedEpisodes.start({ records: file() });
+    expect((await other.client.unary(EpisodeService.method.describe, {})).instance).not.toBe(instances[0]);
+  });
+
+  it("outcomes replay, events and trajectory can be read, other content is a conflict", async () => {
+    const records = file();
+    const before = await ServedEpisodes.start({ records });
+    const first = await before.run();
+    const { records: trajectory } = await before.trajectory();
+    await before[Symbol.asyncDispose]();
+
+    await using episodes = await ServedEpisodes.start({ records });
+    const again = await episodes.run();
+    expect(again.events).toEqual(first.events);
+    expect(again.delivery).toBe("replayed");
+    expect((await episodes.attach(5n)).events).toEqual(first.events.slice(5));
+    expect((await episodes.trajectory()).records).toEqual(trajectory);
+    expect((await episodes.run({ envSeed: 7n })).error?.reason).toBe("OPERATION_CONFLICT");
+    expect((await episodes.stop()).message?.alreadyStopped).toBe(true);
+    expect(episodes.seen).toEqual([]);
+  });
+
+  it("what was acknowledged stays so", async () => {
+    const records = file();
+    const before = await ServedEpisodes.start({ records });
+    const { outcome } = await before.run();
+    await before.ack();
+    const { events } = await before.run();
+    await before[Symbol.asyncDispose]();
+
+    await using episodes = await ServedEpisodes.start({ records });
+    const again = await episodes.run();
+    expect(again.events).toEqual(events);
+    expect(again.outcome).toEqual(outcome);
+    expect((await episodes.trajectory()).error?.reason).toBe("ANSWER_EXPIRED");
+    expect((await episodes.ack()).message?.alreadyAcked).toBe(true);
+  });
+
+  it("the retention goes on where it was, and the name stays (ALL-KEEP-002, ALL-REPEAT-010)", async () => {
+    const records = file();
+    const before = await ServedEpisodes.start({ records });
+    await before.run();
+    await before.pass(1000);
+    await before[Symbol.asyncDispose]();
+    // The clock of a new process begins at the same time of day: closing took some of the ten minutes.
+    const middle = await ServedEpisodes.start({ records });
+    expect((await middle.run()).delivery).toBe("replayed");
+    await middle.pass(600_000);
+    expect((await middle.run()).error?.reason).toBe("ANSWER_EXPIRED");
+    await middle[Symbol.asyncDispose]();
+
+    await using episodes = await ServedEpisodes.start({ records });
+    for (const { error } of [await episodes.run(), await episodes.attach(), await episodes.ack()]) {
+      expect(error?.reason).toBe("ANSWER_EXPIRED");
+    }
+    expect(episodes.seen).toEqual([]);
+  });
+
+  it("what could not be released is remembered by the next process (EPI-E6-012)", async () => {
+    const records = file();
+    const before = await ServedEpisodes.start({ records });
+    before.agent.script.close = async () => {
+      throw new Refusal("PERMISSION", "not now");
+    };
+    const { outcome } = await before.run();
+    expect(outcome?.cleanUps[0]?.released).toBe(false);
+    await before[Symbol.asyncDispose]();
+
+    await using episodes = await ServedEpisodes.start({ records });
+    await episodes.run({ context: { episodeId: { rolloutId: "r1", attempt: 1 } } });
+    expect(episodes.agent.requests("close")[0]?.sessionId).toBe(outcome?.cleanUps[0]?.resource?.id);
+  });
+});
+
+group("SIGKILL of the episode server loses nothing", () => {
+  it(
+    "an episode that was going on is a failure that another attempt may cure; what it made is closed",
+    async () => {
+      await using episodes = await KillableEpisodes.start(file());
+      episodes.agent.script.activate = (_request, call) => hangingTurn(call);
+      const running = episodes.run();
+      await episodes.agent.arrived("activate");
+      await episodes.kill();
+      expect((await running).error?.code).toBe("UNAVAILABLE");
+      await episodes.restart();
+
+      const joined = await episodes.run();
+      const events = joined.messages.flatMap(({ event }) => event ?? []);
+      // It was begun, so it is not begun again: its events go on where they were.
+      expect(joined.delivery).not.toBe("started");
+      expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_event, i) => BigInt(i + 1)));
+      expect(told(events)).toEqual([
+        ...["accepted", "stage SEED", "intent world", "stage OPEN_GATEWAY", "intent toy"],
+        ...["stage OPEN", "intent loop", "stage ACTIVATE"],
+        ...["released loop", "released toy", "released world", "outcome"],
+      ]);
+      const outcome = await episodes.outcome();
+      expect(outcome?.outcome).toMatchObject({
+        case: "failure",
+        value: {
+          kind: FailureKind.CANCELLED,
+          retry: Retry.NEW_ATTEMPT,
+          stage: Stage.ACTIVATE,
+          causes: [{ boundary: Boundary.EPISODE }],
+        },
+      });
+      expect(outcome?.cleanUps.map(({ resource, released }) => [resource?.binding, released])).toEqual([
+        ["loop", true],
+        ["toy", true],
+        ["world", true],
+      ]);
+      expect(outcome?.task?.taskId?.id).toBe("q1");
+      expect(outcome?.trajectory).toMatchObject({ records: 1n });
+      expect(outcome?.trajectory?.missingReason).toContain("restarted");
+      expect(episodes.environment.requests("close")[0]?.sessionId).toBe(
+        episodes.environment.requests("seed")[0]?.sessionId,
+      );
+      expect(episodes.environment.count("seed")).toBe(1);
+
+      // The next attempt is a new one.
+      episodes.agent.script.activate = () => answered();
+      const second = await episodes.run("r1", 1);
+      const last = second.messages.at(-1)?.event?.event;
+      expect(last?.case === "outcome" && last.value.outcome.case).toBe("verdict");
+    },
+    slow,
+  );
+
+  it(
+    "what its peers do not release is told as left",
+    async () => {
+      await using episodes = await KillableEpisodes.start(file());
+      episodes.agent.script.activate = (_request, call) => hangingTurn(call);
+      void episodes.run();
+      await episodes.agent.arrived("activate");
+      await episodes.kill();
+      episodes.agent.script.close = async () => {
+        throw new Refusal("PERMISSION", "not now");
+      };
+      episodes.environment.script.close = async () => {
+        throw bareStatus(Code.Unavailable);
+      };
+      await episodes.restart();
+      const outcome = await episodes.outcome();
+      expect(outcome?.cleanUps.map(({ resource, released }) => [resource?.binding, released])).toEqual([
+        ["loop", false],
+        ["toy", true],
+        ["world", false],
+      ]);
+    },
+    slow,
+  );
+
+  it(
+    "a verdict that it had is not lost, though it was killed before its clean-ups were done (EPI-E3-001)",
+    async () => {
+      await using episodes = await KillableEpisodes.start(file());
+      episodes.environment.script.verify = () => verified({ case: "verdict", value: verdict(0.75) });
+      const { close } = episodes.environment.script;
+      episodes.environment.script.close = () => new Promise(() => {});
+      void episodes.run();
+      await episodes.environment.arrived("close");
+      await episodes.kill();
+      if (close !== undefined) episodes.environment.script.close = close;
+      await episodes.restart();
+      const outcome = await episodes.outcome();
+      expect(outcome?.outcome).toMatchObject({ case: "verdict", value: { reward: { value: 0.75 } } });
+      expect(outcome?.agentEnds).toMatchObject([{ agentId: "agent", activations: 1 }]);
+      expect(outcome?.participants).toHaveLength(3);
+      expect(outcome?.cleanUps.map(({ resource, released }) => [resource?.binding, released])).toEqual([
+        ["world", true],
+        ["toy", true],
+        ["loop", true],
+      ]);
+      expect(episodes.environment.count("verify")).toBe(1);
+    },
+    slow,
+  );
+
+  it(
+    "again and again: killed while it cleans up, it goes on cleaning up",
+    async () => {
+      await using episodes = await KillableEpisodes.start(file());
+      episodes.agent.script.activate = () =>
+        turn({
+          case: "failed",
+          value: { failure: { kind: FailureKind.HARNESS_CRASHED, retry: Retry.NEVER, reason: "it broke" } },
+        });
+      const { close } = episodes.environment.script;
+      episodes.environment.script.close = () => new Promise(() => {});
+      void episodes.run();
+      for (let i = 1; i <= 2; i += 1) {
+        await episodes.environment.arrived("close", i);
+        await episodes.kill();
+        if (i === 2 && close !== undefined) episodes.environment.script.close = close;
+        await episodes.restart();
+      }
+      const outcome = await episodes.outcome();
+      // The failure that it had stays: what it says of attempts holds.
+      expect(outcome?.outcome).toMatchObject({
+        case: "failure",
+        value: { kind: FailureKind.HARNESS_CRASHED, retry: Retry.NEVER },
+      });
+      expect(outcome?.cleanUps.every(({ released }) => released)).toBe(true);
+    },
+    slow,
+  );
+});
+
+group("The file of the records", () => {
+  it("is read by nobody else, and belongs to one server", () => {
+    const path = file();
+    using _ = new EpisodeStore(path, new ManualClock());
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(() => new EpisodeStore(path, new ManualClock())).toThrow(/another server keeps its records here/);
+  });
+
+  it("can be used again once it is closed, and takes nothing any more", () => {
+    const path = file();
+    const store = new EpisodeStore(path, new ManualClock());
+    store.close();
+    store.close();
+    store.expire("r1");
+    using again = new EpisodeStore(path, new ManualClock());
+    expect(again.instanceId).toBe(store.instanceId);
+  });
+
+  it("that is something else is refused", () => {
+    const path = file();
+    writeFileSync(path, "no database at all, but long enough to be looked at".repeat(20));
+    expect(() => new EpisodeStore(path, new ManualClock())).toThrow(/expected records of an episode server/);
+  });
+});
