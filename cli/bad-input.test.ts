@@ -128,7 +128,7 @@ it("refuses agents that there are not, all of those that were asked for before a
 
 it("refuses pairs that cannot work, before the first of several runs", async () => {
   expect(await refused({ "c.yaml": maths() }, ["--agent", "oracle", "--agent", "solver"])).toEqual([
-    expect.stringMatching(/^run: agents\[0\]\.model: agent "solver" needs a model/),
+    expect.stringMatching(/^run\.agents\[0\]\.model: agent "solver" needs a model/),
   ]);
 });
 

@@ -14,15 +14,7 @@ servers:
 `;
 const tasks = join(root, "examples/gsm8k-sample.jsonl");
 const numbers = [7, 42]
-  .map((number, i) =>
-    JSON.stringify({
-      taskId: { id: `n${i}` },
-      privileged: {
-        data: Buffer.from(JSON.stringify({ number })).toString("base64"),
-        mediaType: "application/json",
-      },
-    }),
-  )
+  .map((number, i) => JSON.stringify({ task_id: `n${i}`, privileged_json: { number } }))
   .join("\n");
 
 let running: Running;

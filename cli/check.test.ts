@@ -89,7 +89,7 @@ run:
   ]);
 });
 
-it("looks at a module of the user, and refuses a bad configuration with 2", async () => {
+it("looks at a module of the user, at several runs, and refuses a bad configuration with 2", async () => {
   const good = await check(worldConfig());
   expect([good.code, good.stdout]).toEqual([0, expect.stringContaining("1 of 1 work")]);
   const bad = await check("servers:\n  maths: { environment: resoning }\n");
@@ -97,6 +97,16 @@ it("looks at a module of the user, and refuses a bad configuration with 2", asyn
     2,
     "",
     expect.stringMatching(/did you mean "reasoning"\?\n$/),
+  ]);
+  const several = `
+runs:
+  one: { driver: episodes, environment: maths, agents: { agent: oracle }, tasks: { file: t.jsonl } }
+  two: { driver: episodes, environment: maths, agents: { agent: solver }, tasks: { file: t.jsonl } }
+`;
+  const each = await check(`${servers}${driver}${several}`, "--run");
+  expect([each.code, each.stdout]).toEqual([
+    1,
+    expect.stringMatching(/^run +environment.*\none +maths .* yes\ntwo +maths .* no\n {2}agents\[0\]\.model/),
   ]);
   const none = await check(`${servers}${driver}`, "--run");
   expect([none.code, none.stderr]).toEqual([

@@ -10,14 +10,20 @@ export interface Interrupt extends Disposable {
 const killed = 130;
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
+/** What is said at the first signal and at the second: what happens now, and what the next one will do. */
+export interface InterruptWords {
+  readonly stopping: () => string;
+  readonly abandoning: () => string;
+}
+
 /** Listens to signals, telling on standard error what the next one will do; the third ends the process at once. */
-export function onInterrupt(words: { readonly stopping: string; readonly abandoning: string }): Interrupt {
+export function onInterrupt(words: InterruptWords): Interrupt {
   const stop = new AbortController();
   const abandon = new AbortController();
   const onSignal = (): void => {
     if (abandon.signal.aborted) process.exit(killed);
     const [controller, text] = stop.signal.aborted ? [abandon, words.abandoning] : [stop, words.stopping];
-    process.stderr.write(`${text}\n`);
+    process.stderr.write(`${text()}\n`);
     controller.abort();
   };
   for (const signal of signals) process.on(signal, onSignal);

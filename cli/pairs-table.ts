@@ -7,7 +7,9 @@ const reasonLength = 300;
 
 /** Which pairs work, a line each, and under those that cannot, what is unmet. */
 export function pairsTable(pairs: readonly JudgedPair[]): string {
+  const named = pairs.some(({ run }) => run !== undefined);
   const rows = pairs.map((pair) => [
+    ...(named ? [pair.run ?? "-"] : []),
     pair.environment,
     byAgent(pair.agents),
     byAgent(pair.models) || "-",
@@ -16,7 +18,7 @@ export function pairsTable(pairs: readonly JudgedPair[]): string {
     pair.unmet.length === 0 ? "yes" : "no",
   ]);
   const [head = "", ...lines] = aligned([
-    ["environment", "agent", "model", "episode server", "driver", "works"],
+    [...(named ? ["run"] : []), "environment", "agent", "model", "episode server", "driver", "works"],
     ...rows,
   ]);
   const working = pairs.filter(({ unmet }) => unmet.length === 0).length;

@@ -38,3 +38,19 @@ it("shows nothing where nobody looks", () => {
   }
   expect(written()).toBe("");
 });
+
+it("writes lines above the bar, and plain ones where there is none", () => {
+  const shown = terminal(true);
+  {
+    using bar = progressBar(shown.stream);
+    bar.update("oracle", progress);
+    bar.line("step 1");
+  }
+  expect(shown.written()).toMatch(/3\/10[^\n]*\r[^\n]*step 1\n.*3\/10/s);
+  const plain = terminal(false);
+  {
+    using bar = progressBar(plain.stream);
+    bar.line("step 1");
+  }
+  expect(plain.written()).toBe("step 1\n");
+});

@@ -43,6 +43,8 @@ function newBar(run: string, stream: NodeJS.WriteStream): SingleBar {
       format: `${run.padEnd(nameWidth)} {bar} {value}/{total}  mean {mean}  failed {failed}  {eta_formatted}`,
       stream,
       hideCursor: true,
+      // A line of its own has wiped it away.
+      forceRedraw: true,
     },
     Presets.shades_classic,
   );

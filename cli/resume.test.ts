@@ -114,7 +114,10 @@ it("field-case-100: SIGINT lets what runs end, gives up what hangs, and says wit
   running.child.kill("SIGINT");
   const stopped = await running.ended;
   expect(stopped.code).toBe(3);
-  expect(stopped.stderr).toBe("stopping: what runs may end within run.drain_timeout; again to give it up\n");
+  // Each of three clean-ups may take cleanup_timeout, and Stop itself a while.
+  expect(stopped.stderr).toBe(
+    "stopping: what runs may end within 0.3 s (run.drain_timeout), then it is given up and has 16 s to clean up; again to give it up now\n",
+  );
   expect(stopped.stdout).toContain("noop: stopped before the end: it was asked to\n");
   expect(stopped.stdout).toMatch(/noop: unfinished: tasks\.jsonl:2 \(run\w+\.2-\w+\.r0\)\n/);
   expect(metricsOf(out).coverage).toMatchObject({
@@ -148,7 +151,7 @@ it("field-case-100: a second SIGINT gives up at once", async () => {
   running.child.kill("SIGTERM");
   const { code, stderr } = await running.ended;
   expect(code).toBe(3);
-  expect(stderr).toContain("giving up what runs; again to leave without clean-up\n");
+  expect(stderr).toContain("giving up what runs: it has 16 s to clean up; again to leave without clean-up\n");
   expect(failuresOf(out)).toMatchObject([{ outcome: { stopReason: "the run was stopped at once" } }]);
 }, 60_000);
 

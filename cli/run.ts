@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
+import type { StopBounds } from "../rollouts/run-options.js";
 import type { RunReport } from "../rollouts/run-report.js";
 import { loadConfig } from "../servers/composition/load-config.js";
 import { createLogger, type LogLevel } from "../servers/runtime/log.js";
@@ -54,9 +55,10 @@ export function runCommand(): Command {
       "\nExit codes: 0 every episode has a verdict, 1 some failed, 2 bad input, 3 stopped before the end.",
     )
     .action(async (file: string, flags: RunFlags) => {
+      let bounds: StopBounds | undefined;
       using interrupt = onInterrupt({
-        stopping: "stopping: what runs may end within run.drain_timeout; again to give it up",
-        abandoning: "giving up what runs; again to leave without clean-up",
+        stopping: () => stoppingWords(bounds),
+        abandoning: () => abandoningWords(bounds),
       });
       const config = await loadConfig(file);
       const { tasks, agent: agents, repeats, concurrency, out, resume = false, steps = false, log } = flags;
@@ -75,6 +77,9 @@ export function runCommand(): Command {
           log: createLogger(log),
           stop: interrupt.stop,
           abandon: interrupt.abandon,
+          onBegin: (_name, begun) => {
+            bounds = begun;
+          },
           onProgress: bar.update,
           onStep: steps ? (name, step) => bar.line(stepLine(name, step, process.stderr.isTTY)) : undefined,
         });
@@ -82,6 +87,22 @@ export function runCommand(): Command {
       if (reports.length > 0) process.stdout.write(`${reportTable(reports)}\n`);
       process.exitCode = exitCodeOf(reports, new Set(agents ?? [""]).size * Math.max(1, config.runs.size));
     });
+}
+
+/** What the first signal does, with the times that hold. */
+function stoppingWords(bounds: StopBounds | undefined): string {
+  if (bounds === undefined) return "stopping: no episode has begun";
+  const { drainMs, cleanUpMs } = bounds;
+  return `stopping: what runs may end within ${inSeconds(drainMs)} (run.drain_timeout), then it is given up and has ${inSeconds(cleanUpMs)} to clean up; again to give it up now`;
+}
+
+function abandoningWords(bounds: StopBounds | undefined): string {
+  const time = bounds === undefined ? "" : `: it has ${inSeconds(bounds.cleanUpMs)} to clean up`;
+  return `giving up what runs${time}; again to leave without clean-up`;
+}
+
+function inSeconds(ms: number): string {
+  return `${ms / 1000} s`;
 }
 
 function exitCodeOf(reports: readonly RunReport[], asked: number): number {

@@ -15,8 +15,8 @@ export function serveCommand(): Command {
     .addOption(logOption())
     .action(async (file: string, names: string[], { log }: { log: LogLevel }) => {
       using interrupt = onInterrupt({
-        stopping: "draining: nothing new is taken, what is held goes on; again to leave at once",
-        abandoning: "leaving what is held",
+        stopping: () => "draining: nothing new is taken, what is held goes on; again to leave at once",
+        abandoning: () => "leaving what is held",
       });
       const config = await loadConfig(file);
       // What servers need takes a while to load; help and refusals need not wait for it.

@@ -1,12 +1,12 @@
-import { appendFileSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ConfigError } from "../servers/composition/config-error.js";
+import { temporaryFolder } from "../test/temporary-folder.js";
 import { readJsonl } from "./jsonl-reader.js";
 import { JsonlWriter } from "./jsonl-writer.js";
 
-const newPath = (): string => join(mkdtempSync(join(tmpdir(), "touchstone-jsonl-")), "x.jsonl");
+const newPath = (): string => join(temporaryFolder(), "x.jsonl");
 
 it("says where each record stands, in bytes", async () => {
   const writer = new JsonlWriter(newPath());

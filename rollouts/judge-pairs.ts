@@ -9,11 +9,13 @@ import type { Logger } from "../servers/runtime/log.js";
 import { type Unmet, unmetBy } from "./check-composition.js";
 import { describeServer, needsOf, type SaidBy } from "./describe-servers.js";
 import { requestOf } from "./run-request.js";
-import { configuredRun, settle } from "./run-settings.js";
+import { configuredRun, configuredRuns, settle } from "./run-settings.js";
 import { taskSources } from "./task-source.js";
 
 /** Servers that could make an episode together, by their names in the configuration. */
 export interface JudgedPair {
+  /** Name of the run that it is of, where the configuration has several and they were asked for. */
+  readonly run?: string;
   readonly environment: string;
   /** Agent server of each agent_id. */
   readonly agents: Readonly<Record<string, string>>;
@@ -29,7 +31,7 @@ export interface JudgedPair {
 /** What judging pairs needs. */
 export interface JudgeOptions {
   readonly config: Config;
-  /** Only what `run` names, with all its agents. */
+  /** Only what `run`, or each of `runs`, names, with all its agents. */
   readonly onlyRun: boolean;
   readonly log: Logger;
 }
@@ -41,15 +43,32 @@ export interface JudgeOptions {
  * configuration itself is wrong.
  */
 export async function judgePairs({ config, onlyRun, log }: JudgeOptions): Promise<JudgedPair[]> {
-  const run = onlyRun ? configuredRun(config) : config.run;
-  checkSomeOfEach(config);
-  const benchmark = onlyRun && run !== undefined ? (await taskSources(config, run)).benchmark : undefined;
+  const runs = onlyRun ? await pinnedRuns(config) : [];
   const loaded = await loadServers(config);
+  if (!onlyRun) checkSomeOfEach(config);
   await using channels = new Channels();
   await using started = await startServers({ config, loaded, log });
   const said = await describeAll([...started.servers.values()], channels.dial);
-  const pairs = onlyRun && run !== undefined ? [ofRun(run, said, benchmark?.driver)] : allPairs(said);
-  return pairs.map((pair) => ({ ...pair, unmet: judge(pair, { run: run ?? emptyRun(), said, loaded }) }));
+  if (!onlyRun) {
+    const run = config.run ?? emptyRun();
+    return allPairs(said).map((pair) => ({ ...pair, unmet: judge(pair, { run, said, loaded }) }));
+  }
+  return runs.map(({ name, run, driver }) => {
+    const pair = ofRun(run, said, driver);
+    const unmet = judge(pair, { run, said, loaded });
+    return { ...(name === undefined ? {} : { run: name }), ...pair, unmet };
+  });
+}
+
+/** The runs of a configuration, each with the driver that its benchmark pins. Throws ConfigError. */
+async function pinnedRuns(config: Config) {
+  return await Promise.all(
+    configuredRuns(config).map(async ({ name, config: own }) => {
+      const run = configuredRun(own);
+      const { benchmark } = await taskSources(own, run);
+      return { name, run, driver: benchmark?.driver };
+    }),
+  );
 }
 
 /** Refuses a configuration that can make no pair: it would tell that all of none work. */
@@ -61,7 +80,7 @@ function checkSomeOfEach(config: Config): void {
   throw config.refuse([{ path: ["servers"], text }]);
 }
 
-type Pair = Omit<JudgedPair, "unmet">;
+type Pair = Omit<JudgedPair, "unmet" | "run">;
 
 /** What a server said of itself, or why it could not be asked. */
 type Said = {

@@ -1,26 +1,17 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, it } from "vitest";
 import { FailureKind, Retry } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import { ManualClock } from "../test/manual-clock.js";
+import { temporaryFolder } from "../test/temporary-folder.js";
 import { failureOf, planned, verdictOf } from "./fixtures/attempts.js";
 import { summariseRun } from "./metrics/summaries.js";
 import { RolloutStore } from "./rollout-store.js";
 import { holdsRun, runFiles, setApart } from "./run-folder.js";
 
 const log = pino({ level: "silent" });
-const newFolder = (): string => mkdtempSync(join(tmpdir(), "touchstone-store-"));
 const episodes = planned(10);
 const [first, second, third, fourth, fifth] = episodes as [
   ...[
@@ -49,7 +40,7 @@ const linesOf = (folder: string): string[] =>
   readFileSync(join(folder, runFiles.rollouts), "utf8").split("\n").filter(Boolean);
 
 it("tells of verdicts only once they are safe, and where each episode stands", async () => {
-  const store = open(newFolder());
+  const store = open(temporaryFolder());
   for (const episode of [first, second, third]) store.attempt(episode.rolloutId, 0);
   const safe = store.land(verdictOf(first, 0.5));
   expect(states(store)[first.rolloutId]).toBe("running");
@@ -67,7 +58,7 @@ it("tells of verdicts only once they are safe, and where each episode stands", a
 });
 
 it("field-case-096: refuses a second verdict of a rollout, also after it was opened again", async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const store = open(folder);
   await store.land(verdictOf(second, 1));
   expect(() => store.land(verdictOf(second, 0))).toThrow("has a verdict already; a second one is refused");
@@ -79,7 +70,7 @@ it("field-case-096: refuses a second verdict of a rollout, also after it was ope
 });
 
 it("field-case-093: takes what was written after the index's last word, without the torn line", async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const store = open(folder);
   for (const episode of [first, second, third]) await store.land(verdictOf(episode, 1));
   store.attempt(fourth.rolloutId, 0);
@@ -98,7 +89,7 @@ it("field-case-093: takes what was written after the index's last word, without 
 });
 
 it("field-case-093: makes a lost index again from the files", async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const store = open(folder);
   await store.land(verdictOf(first, 0.25, { attempt: 2 }));
   await store.fail(failureOf(second, { retry: Retry.NEVER }, { attempt: 1 }), "failed");
@@ -118,7 +109,7 @@ it("field-case-093: makes a lost index again from the files", async () => {
 });
 
 it("refuses a file that is shorter than what the index knows of", async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const store = open(folder);
   await store.land(verdictOf(first, 1));
   await store.close();
@@ -128,7 +119,7 @@ it("refuses a file that is shorter than what the index knows of", async () => {
 });
 
 it("belongs to one process at a time", async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const store = open(folder);
   expect(() => open(folder)).toThrow(/index\.sqlite: another run is using this folder/);
   await store.close();
@@ -136,7 +127,7 @@ it("belongs to one process at a time", async () => {
 });
 
 it("says what is wrong with an index that is none", async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   appendFileSync(
     join(folder, runFiles.index),
     "not a database, but as long as the head of one would be".repeat(20),
@@ -145,7 +136,7 @@ it("says what is wrong with an index that is none", async () => {
 });
 
 it("field-case-092: sets an earlier run apart, file by file", async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   for (const reward of [0, 1]) {
     const store = open(folder);
     await store.land(verdictOf(first, reward));
@@ -163,7 +154,7 @@ it("field-case-092: sets an earlier run apart, file by file", async () => {
 });
 
 it("field-case-102: counts the time of all parts of a run", async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const clock = new ManualClock();
   const before = open(folder, clock);
   clock.advance(60_000);
@@ -180,7 +171,7 @@ it("field-case-102: counts the time of all parts of a run", async () => {
 it.skipIf(!existsSync("/dev/full"))(
   "says that a file cannot be written, and stores nothing more",
   async () => {
-    const folder = newFolder();
+    const folder = temporaryFolder();
     mkdirSync(folder, { recursive: true });
     symlinkSync("/dev/full", join(folder, runFiles.rollouts));
     const store = open(folder);
@@ -193,7 +184,7 @@ it.skipIf(!existsSync("/dev/full"))(
 );
 
 it("makes a group safe together, whatever its size", async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const store = open(folder);
   const landed = episodes.map((episode) => store.land(verdictOf(episode, 1)));
   await store.sync();
@@ -203,7 +194,7 @@ it("makes a group safe together, whatever its size", async () => {
 });
 
 it("field-case-042: bounds a reason, whatever a peer sends, and keeps its kind", async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   const store = open(folder);
   const reason = `disk\n{"level":"error","msg":"fake"} ${"x".repeat(200_000)}`;
   const failure = { kind: FailureKind.CUSTOM, customKind: "acme:disk_on_fire", retry: Retry.NEVER, reason };

@@ -1,11 +1,11 @@
-import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { temporaryFolder } from "../test/temporary-folder.js";
 import { checkFolder, makeFolder } from "./run-folder.js";
 
 it("makes a run's folder with all that is missing above it, and may find it there", () => {
-  const folder = join(mkdtempSync(join(tmpdir(), "touchstone-folder-")), "a", "b");
+  const folder = join(temporaryFolder(), "a", "b");
   makeFolder(folder);
   makeFolder(folder);
   expect(existsSync(folder)).toBe(true);
@@ -16,8 +16,7 @@ it.skipIf(!existsSync("/proc/self"))("refuses a folder where none can be made, a
 });
 
 it("refuses a folder below a file, or a file, by name", () => {
-  const file = join(mkdtempSync(join(tmpdir(), "touchstone-folder-")), "file");
-  writeFileSync(file, "");
+  const file = join(temporaryFolder({ file: "" }), "file");
   expect(() => checkFolder(file)).toThrow(/expected a folder, found a file/);
   expect(() => checkFolder(join(file, "out"))).toThrow(/cannot be a folder/);
 });

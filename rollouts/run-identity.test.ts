@@ -1,11 +1,10 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { TaskSchema } from "../gen/index.js";
 import { loadConfig } from "../servers/composition/load-config.js";
+import { temporaryFolder } from "../test/temporary-folder.js";
 import { resolvedConfig } from "./resolved-config.js";
 import { checkIdentity, runIdentity } from "./run-identity.js";
 import { agentsWith, configuredRun, type RunChanges, settle } from "./run-settings.js";
@@ -30,8 +29,7 @@ run:
 `;
 
 async function decided(config: string, changes: RunChanges & { readonly agent?: string } = {}) {
-  const file = join(await mkdtemp(join(tmpdir(), "touchstone-identity-")), "c.yaml");
-  await writeFile(file, config);
+  const file = join(temporaryFolder({ "c.yaml": config }), "c.yaml");
   const loaded = await loadConfig(file, { CANARY: "S3CRET-from-variable", REGION: "r" });
   const run = configuredRun(loaded);
   const agents = agentsWith(loaded, run, changes.agent);
@@ -105,8 +103,7 @@ it("stores the configuration as it was decided, readable again", async () => {
       budget: { wall_time: "5m" },
     },
   });
-  const file = join(await mkdtemp(join(tmpdir(), "touchstone-identity-")), "config.yaml");
-  await writeFile(file, stored);
+  const file = join(temporaryFolder({ "config.yaml": stored }), "config.yaml");
   const again = await loadConfig(file, { CANARY: "c", REGION: "r" });
   expect(again.run).toMatchObject({ agents: { agent: "noop" }, repeats: 3, drain_timeout: 30_000 });
 });

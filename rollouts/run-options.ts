@@ -18,11 +18,21 @@ export interface RunOptions {
   readonly stop: AbortSignal;
   /** Aborts to give up what runs at once. */
   readonly abandon: AbortSignal;
+  /** Told that the episodes of a run begin, with its name, and how long they go on once it is asked to stop. */
+  readonly onBegin?: ((run: string, bounds: StopBounds) => void) | undefined;
   /** Told of each episode that has ended, with the name of its run. */
   readonly onProgress: (run: string, progress: RunProgress) => void;
   /** Told of each step that is taken, with the name of its run, where the driver tells of steps. */
   readonly onStep?: ((run: string, step: TakenStep) => void) | undefined;
   readonly clock?: Clock;
+}
+
+/** How long episodes that run may go on when their run is asked to stop, in milliseconds. */
+export interface StopBounds {
+  /** To end by themselves (run.drain_timeout). */
+  readonly drainMs: number;
+  /** Then, or as soon as they are given up, to clean up, before they count as lost. */
+  readonly cleanUpMs: number;
 }
 
 /** One of the runs that were asked for: the configuration's with other agents. */

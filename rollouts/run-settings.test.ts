@@ -1,9 +1,8 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { ConfigError } from "../servers/composition/config-error.js";
 import { type Config, loadConfig } from "../servers/composition/load-config.js";
+import { temporaryFolder } from "../test/temporary-folder.js";
 import { readBenchmark } from "./benchmark.js";
 import { agentsWith, configuredRun, serversOf, settle } from "./run-settings.js";
 import { taskSources } from "./task-source.js";
@@ -18,12 +17,7 @@ protocol: { repeats: 2, attempts: 1, budget: { max_turns: 5 } }
 `;
 
 async function configOf(run: string, benchmark = benchmarkText): Promise<Config> {
-  const folder = await mkdtemp(join(tmpdir(), "touchstone-settings-"));
-  await writeFile(join(folder, "b.yaml"), benchmark);
-  const file = join(folder, "c.yaml");
-  await writeFile(
-    file,
-    `
+  const text = `
 servers:
   maths: { environment: reasoning }
   oracle: { agent: oracle }
@@ -31,9 +25,8 @@ servers:
   script: { model: echo }
   episodes: { episode: single_agent_turn }
 run: { driver: episodes, environment: maths, agents: { agent: oracle }, ${run} }
-`,
-  );
-  return await loadConfig(file);
+`;
+  return await loadConfig(join(temporaryFolder({ "b.yaml": benchmark, "c.yaml": text }), "c.yaml"));
 }
 
 async function settings(run: string, changes: Parameters<typeof settle>[1] = {}) {
@@ -86,8 +79,7 @@ it("puts another agent in the place of the first, and knows which servers a run 
 });
 
 it("refuses a configuration without a run", async () => {
-  const file = join(await mkdtemp(join(tmpdir(), "touchstone-settings-")), "c.yaml");
-  await writeFile(file, "servers: {}\n");
+  const file = join(temporaryFolder({ "c.yaml": "servers: {}\n" }), "c.yaml");
   const config = await loadConfig(file);
   expect(() => configuredRun(config)).toThrow(`${file}: run: is missing; say there what to run`);
 });

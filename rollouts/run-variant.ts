@@ -88,11 +88,13 @@ async function collectAll(
   { name, settings }: Variant,
   context: VariantContext,
 ): Promise<string | undefined> {
-  const { connection, clock, request, stop, abandon, onProgress, onStep } = context;
+  const { connection, clock, request, stop, abandon, onBegin, onProgress, onStep } = context;
   const { started, dial, described } = connection;
   const driver = startedServer(started, settings.driver);
   const { defaultTimeouts, service } = described.episode;
   const cleanUpMs = defaultTimeouts?.cleanUp === undefined ? defaultCleanUpMs : toMs(defaultTimeouts.cleanUp);
+  const abandonMs = cleanUps * cleanUpMs + stopSlackMs;
+  onBegin?.(name, { drainMs: settings.drain_timeout, cleanUpMs: abandonMs });
   return await collect({
     plan,
     store,
@@ -103,7 +105,7 @@ async function collectAll(
     settings,
     // More than the driver takes would only wait in its queue, and be refused once that is too long.
     concurrency: Math.min(settings.concurrency, service?.limits?.maxSessions ?? settings.concurrency),
-    abandonMs: cleanUps * cleanUpMs + stopSlackMs,
+    abandonMs,
     stop,
     abandon,
     onProgress: (progress) => onProgress(name, progress),

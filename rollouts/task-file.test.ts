@@ -1,15 +1,13 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ConfigError } from "../servers/composition/config-error.js";
+import { temporaryFolder } from "../test/temporary-folder.js";
 import { readTaskFile } from "./task-file.js";
 
 const row = (question: string): string => JSON.stringify({ question, answer: "#### 1" });
 
 async function read(content: string | Buffer, rowSchema?: string) {
-  const file = join(await mkdtemp(join(tmpdir(), "touchstone-tasks-")), "t.jsonl");
-  await writeFile(file, content);
+  const file = join(temporaryFolder({ "t.jsonl": content }), "t.jsonl");
   return await readTaskFile({
     from: "file",
     file,
@@ -101,4 +99,32 @@ it("refuses a file that is missing, or holds nothing", async () => {
       split: undefined,
     }),
   ).rejects.toThrow("x.jsonl: cannot be read (ENOENT); give the path of a JSONL file of tasks");
+});
+
+it("takes tasks as people write them, in either spelling, and as the contract's JSON has them", async () => {
+  const written = [
+    { task_id: "a", input: "Guess.", public_json: { level: 1 }, privileged_json: { number: 7 } },
+    { taskId: "a", publicJson: { level: 1 }, privilegedJson: { number: 7 } },
+    {
+      taskId: { id: "a" },
+      publicJson: '{"level":1}',
+      privileged: { data: Buffer.from('{"number":7}').toString("base64"), mediaType: "application/json" },
+    },
+  ];
+  const { tasks } = await read(written.map((task) => JSON.stringify(task)).join("\n"));
+  for (const { task } of tasks) {
+    expect(task).toMatchObject({
+      taskId: { id: "a" },
+      publicJson: '{"level":1}',
+      privileged: { mediaType: "application/json" },
+    });
+    expect(new TextDecoder().decode(task.privileged?.data)).toBe('{"number":7}');
+  }
+  expect(tasks[0]?.task.input).toMatchObject([
+    { kind: { case: "chatMessage", value: { content: [{ kind: { case: "text", value: "Guess." } }] } } },
+  ]);
+  const both = { task_id: "a", privileged_json: 1, privileged: { data: "MQ==" } };
+  expect(await problems(JSON.stringify(both))).toEqual([
+    "t.jsonl:1: expected privileged or privileged_json, found both",
+  ]);
 });

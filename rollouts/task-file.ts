@@ -5,6 +5,7 @@ import { type Task, TaskSchema } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import { validate } from "../servers/runtime/validate.js";
 import { oneLine } from "./error-text.js";
+import { wholeTask } from "./task-json.js";
 import type { PlacedTask } from "./task-set.js";
 import type { TaskSource } from "./task-source.js";
 
@@ -100,7 +101,7 @@ function rowTask(line: string, number: number, { rowSchema = "", taskset }: File
 const anyEnvironment = "any";
 
 function readTask(line: string): Task {
-  const task = fromJson(TaskSchema, parseJson(line));
+  const task = fromJson(TaskSchema, wholeTask(parseJson(line)));
   const { environment } = task;
   task.environment = environment === "" ? anyEnvironment : environment;
   validate(TaskSchema, task);

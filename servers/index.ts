@@ -42,8 +42,21 @@ export {
   defineDriver,
   type Episode,
   type OpenAgent,
+  type OpenAgentOptions,
+  type OutsidePlay,
+  type RelayOptions,
+  type StageStarted,
+  type StepAction,
+  type StepTaken,
+  type TurnEnded,
+  type TurnOptions,
 } from "./episode/define-driver.js";
 export { type EpisodeServiceOptions, episodeService } from "./episode/episode-service.js";
+export { EpisodeStore } from "./episode/episode-store.js";
+export { firstInput, shown } from "./episode/first-input.js";
+export type { Played } from "./episode/outside-play.js";
+export { soleView } from "./episode/session-shape.js";
+export { together } from "./episode/together.js";
 export {
   defineModel,
   type Generated,

@@ -11,10 +11,10 @@ afterAll(() => {
 });
 
 /**
- * A new folder with files of these texts, for tests, their hooks and fixtures. It is removed when the test file has run.
+ * A new folder with files of these contents, for tests, their hooks and fixtures. It is removed when the test file has run.
  * Files of tests only: whatever imports this needs vitest.
  */
-export function temporaryFolder(files: Readonly<Record<string, string>> = {}): string {
+export function temporaryFolder(files: Readonly<Record<string, string | Uint8Array>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), "touchstone-test-"));
   made.push(folder);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);

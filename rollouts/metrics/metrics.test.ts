@@ -1,10 +1,8 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { pino } from "pino";
 import { expect, it } from "vitest";
 import { FailureKind, Retry, Stage } from "../../gen/index.js";
 import { ManualClock } from "../../test/manual-clock.js";
+import { temporaryFolder } from "../../test/temporary-folder.js";
 import { failureOf, planned, verdictOf } from "../fixtures/attempts.js";
 import type { FailureRecord, RolloutRecord } from "../rollout-record.js";
 import { RolloutStore } from "../rollout-store.js";
@@ -17,7 +15,7 @@ async function metricsOf(
   episodes: number,
   change: { readonly repeats?: number; readonly begun?: number } = {},
 ): Promise<Metrics> {
-  const folder = mkdtempSync(join(tmpdir(), "touchstone-metrics-"));
+  const folder = temporaryFolder();
   const store = new RolloutStore({ folder, clock: new ManualClock(), log: pino({ level: "silent" }) });
   for (const record of records) {
     if ("final" in record) void store.fail(record, record.final ? "exhausted" : "planned");

@@ -1,4 +1,5 @@
-import { clone, create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { clone, create, type MessageInitShape } from "@bufbuild/protobuf";
+import { encodedBytes } from "../../clients/channel/encode-message.js";
 import {
   type ActivateResponse,
   ActivateResponseSchema,
@@ -116,7 +117,7 @@ export class TurnRecord {
     own.agentId = agentId;
     if (own.itemId === "") own.itemId = `${index}-${this.output.length}`;
     if (this.#over) return own;
-    const bytes = this.#outputBytes + toBinary(ItemSchema, own).length + framingBytes;
+    const bytes = this.#outputBytes + encodedBytes(ItemSchema, own) + framingBytes;
     if (bytes > maxOutputBytes) throw tooMuchOutput(bytes, maxOutputBytes);
     this.#outputBytes = bytes;
     this.output.push(own);

@@ -4,6 +4,7 @@ import { agents } from "../agent/harnesses/index.js";
 import type { EnvironmentDefinition } from "../environment/define-environment.js";
 import { worlds } from "../environment/worlds/index.js";
 import type { DriverDefinition } from "../episode/define-driver.js";
+import { ownOptions } from "../episode/driver-options.js";
 import { drivers } from "../episode/drivers/index.js";
 import type { ModelDefinition } from "../model/define-model.js";
 import { models } from "../model/models/index.js";
@@ -103,7 +104,7 @@ export async function findModel(chosen: ChosenHere, place: Place): Promise<Model
 
 /** The drivers that an entry names. */
 export async function findDrivers(names: readonly string[], place: Place): Promise<DriverDefinition[]> {
-  return await Promise.all(
+  const found = await Promise.all(
     names.map(async (name) => {
       const chosen = choose(name);
       if (chosen.way === "module") {
@@ -117,4 +118,12 @@ export async function findDrivers(names: readonly string[], place: Place): Promi
       return ours(drivers, chosen.name, place.at);
     }),
   );
+  const problems = found.flatMap((definition) => {
+    const { own, path } = ownOptions(definition, found, place.options);
+    const parsed = definition.options?.safeParse(own);
+    if (definition.options === undefined || parsed?.error === undefined) return [];
+    return problemsOf(parsed.error, definition.options, [place.at, "options", ...path]);
+  });
+  if (problems.length > 0) throw new ConfigError(problems.map(problemText));
+  return found;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { environmentClient, episodeClient, http2Channel } from "../../clients/index.js";
-import { Feature } from "../../gen/index.js";
+import { Feature, RewardAuthority } from "../../gen/index.js";
 import { temporaryFolder } from "../../test/temporary-folder.js";
 import { type Certificates, hasOpenssl, makeCertificates } from "../../test/transport/certificates.js";
 import { ConfigError } from "./config-error.js";
@@ -65,6 +65,37 @@ it("starts servers on ports of their own and binds them by name, whatever their 
     environments: ["maths"],
     agents: ["oracle", "far"],
     models: ["script"],
+  });
+});
+
+it("starts a driver whose episodes another one plays behind that, whatever their order", async () => {
+  await using started = await start(`
+  relay: { episode: external }
+  near: { episode: single_agent_turn }
+  world: { environment: reasoning }
+  silent: { agent: noop }
+`);
+  const address = started.servers.get("relay")?.address;
+  if (address === undefined) throw new Error("no episode server");
+  await using channel = http2Channel(address);
+  const { outcome } = await episodeClient(channel)
+    .run({
+      context: { episodeId: { rolloutId: "r1" } },
+      environment: "world",
+      agents: [{ agentId: "agent", agent: "silent" }],
+      source: {
+        case: "task",
+        value: {
+          taskId: { id: "q1" },
+          environment: "reasoning",
+          publicJson: '{"kind":"arithmetic","index":3}',
+        },
+      },
+    })
+    .result();
+  expect(outcome).toMatchObject({
+    case: "verdict",
+    value: { reward: { value: 0 }, provenance: { authority: RewardAuthority.EXTERNAL } },
   });
 });
 

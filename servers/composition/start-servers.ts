@@ -56,9 +56,7 @@ export async function startServers(options: StartOptions): Promise<StartedServer
     await channels[Symbol.asyncDispose]();
     await telemetry?.[Symbol.asyncDispose]();
   };
-  const driversLast = [...options.loaded.values()].sort(
-    (a, b) => Number(a.kind === "episode") - Number(b.kind === "episode"),
-  );
+  const driversLast = [...options.loaded.values()].sort((a, b) => turnOf(a) - turnOf(b));
   try {
     for (const server of driversLast)
       started.set(server.name, await startServer(server, { ...options, channels, started, telemetry }));
@@ -67,6 +65,12 @@ export async function startServers(options: StartOptions): Promise<StartedServer
     throw error;
   }
   return { servers: started, close, [Symbol.asyncDispose]: () => close({ drainTimeoutMs: 0 }) };
+}
+
+/** Whose turn it is to be started: a driver needs all others, one whose episodes are played elsewhere other drivers too. */
+function turnOf({ implementation }: LoadedServer): number {
+  if (implementation.kind !== "episode") return 0;
+  return implementation.drivers.some(({ elsewhere }) => elsewhere !== undefined) ? 2 : 1;
 }
 
 interface StartContext extends StartOptions {

@@ -1,5 +1,11 @@
-import { create } from "@bufbuild/protobuf";
-import { type FailureKind, type Item, type Observation, ObservationSchema } from "../../gen/index.js";
+import { clone, create } from "@bufbuild/protobuf";
+import {
+  type FailureKind,
+  type Item,
+  ItemSchema,
+  type Observation,
+  ObservationSchema,
+} from "../../gen/index.js";
 import { userMessage } from "../runtime/items.js";
 import { authorFault } from "./author-fault.js";
 import type { AgentStart, AgentStarts } from "./definition/beginning.js";
@@ -53,7 +59,9 @@ export function readStarts<State>(
         agentId,
         input: start === undefined ? [] : inputOf(start),
         observation:
-          start?.observation === undefined ? undefined : create(ObservationSchema, start.observation),
+          start?.observation === undefined
+            ? undefined
+            : clone(ObservationSchema, create(ObservationSchema, start.observation)),
         tools: toolsOf(prepared, agentId, { names: start?.tools, kind }),
       };
     }),
@@ -91,7 +99,7 @@ function namedStarts(
 }
 
 function inputOf({ input }: AgentStart): readonly Item[] | undefined {
-  return typeof input === "string" ? [userMessage(input)] : input;
+  return typeof input === "string" ? [userMessage(input)] : input?.map((item) => clone(ItemSchema, item));
 }
 
 function toolsOf<State>(

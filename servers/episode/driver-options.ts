@@ -9,14 +9,21 @@ export interface ConfiguredDriver {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The schema of a driver's options; a driver without takes none. */
-export function driverSchema({ options }: DriverDefinition): z.ZodType {
-  return options ?? z.strictObject({});
+/** The schema of a driver without options. */
+export const noOptions: z.ZodType<Readonly<Record<string, never>>> = z.strictObject({});
+
+/** What a server's entry says for one of its drivers: of a sole driver all, of several what stands under its name. */
+export function ownOptions(
+  { name }: DriverDefinition,
+  drivers: readonly DriverDefinition[],
+  options: Readonly<Record<string, unknown>>,
+): { readonly own: unknown; readonly path: readonly string[] } {
+  return drivers.length === 1 ? { own: options, path: [] } : { own: options[name] ?? {}, path: [name] };
 }
 
 /**
- * The drivers of a server with their options: a sole driver's are those of the server's entry, of several each has its
- * own under its name. Throws where they do not fit (EPI-E8-001).
+ * The drivers of a server with their options. Throws where they do not fit (EPI-E8-001); a driver without a schema has
+ * none, and what is said for it is the affair of the module that made it.
  */
 export function configureDrivers(
   drivers: readonly DriverDefinition[],
@@ -30,12 +37,13 @@ export function configureDrivers(
     );
   }
   return drivers.map((definition) => {
-    const own = drivers.length === 1 ? options : (options[definition.name] ?? {});
-    const parsed = driverSchema(definition).safeParse(own);
+    if (definition.options === undefined) return { definition, options: {} };
+    const { own, path } = ownOptions(definition, drivers, options);
+    const parsed = definition.options.safeParse(own);
     if (parsed.success) return { definition, options: own as Record<string, unknown> };
     const [issue] = parsed.error.issues;
-    const path = [drivers.length === 1 ? "options" : `options.${definition.name}`, ...(issue?.path ?? [])];
-    throw new Error(`${path.join(".")}: ${issue?.message ?? "does not fit the driver's options"}`);
+    const field = ["options", ...path, ...(issue?.path ?? [])].join(".");
+    throw new Error(`${field}: ${issue?.message ?? "does not fit the driver's options"}`);
   });
 }
 
@@ -47,5 +55,5 @@ export function episodeOptions({ definition, options }: ConfiguredDriver, option
     // EPI-RUN-013: where something is, and with which credentials, no caller says.
     throw invalidField(`options_json.${reserved}`, "is set by the server's configuration only");
   }
-  return readOptionsText({ schema: driverSchema(definition), defaults: options }, optionsJson);
+  return readOptionsText({ schema: definition.options ?? noOptions, defaults: options }, optionsJson);
 }

@@ -1,11 +1,16 @@
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
+import { pino } from "pino";
 import { expect, describe as group, it } from "vitest";
 import { Boundary, EpisodeService, FailureKind, Feature, Retry, Stage } from "../../gen/index.js";
+import { BareClient } from "../../test/bare-client.js";
 import { ManualClock } from "../../test/manual-clock.js";
 import { bareStatus } from "../../test/scripted-peer.js";
 import { temporaryFolder } from "../../test/temporary-folder.js";
+import { loadConfig } from "../composition/load-config.js";
+import { loadServers } from "../composition/load-servers.js";
+import { startServers } from "../composition/start-servers.js";
 import { Refusal } from "../runtime/refusal.js";
 import { EpisodeStore } from "./episode-store.js";
 import { KillableEpisodes } from "./fixtures/killable-episodes.js";
@@ -23,7 +28,7 @@ group("Episodes outlive the process of their server (feature DURABLE, ALL-SCOPE-
     for (let i = 0; i < 2; i += 1) {
       await using episodes = await ServedEpisodes.start({ records });
       const { message, instance } = await episodes.client.unary(EpisodeService.method.describe, {});
-      expect(message?.service?.features).toEqual([Feature.DURABLE]);
+      expect(message?.service?.features).toContain(Feature.DURABLE);
       expect(message?.service?.instanceId).toBe(instance);
       instances.push(instance);
     }
@@ -259,5 +264,73 @@ group("The file of the records", () => {
     const path = file();
     writeFileSync(path, "no database at all, but long enough to be looked at".repeat(20));
     expect(() => new EpisodeStore(path, new ManualClock())).toThrow(/expected records of an episode server/);
+  });
+});
+
+group("A configuration", () => {
+  it("names the file by `records`, from where it stands; two servers on one are refused", async () => {
+    const folder = temporaryFolder({
+      "c.yaml": "servers:\n  a: { episode: single_agent_turn, records: episodes.sqlite }\n",
+      "two.yaml":
+        "servers:\n  a: { episode: multi_turn, records: e.sqlite }\n  b: { episode: multi_turn, records: e.sqlite }\n",
+    });
+    const start = async (file: string) => {
+      const config = await loadConfig(join(folder, file));
+      return await startServers({
+        config,
+        loaded: await loadServers(config),
+        log: pino({ level: "silent" }),
+      });
+    };
+    const instances: (string | undefined)[] = [];
+    for (let i = 0; i < 2; i += 1) {
+      await using started = await start("c.yaml");
+      const client = new BareClient(started.servers.get("a")?.address.url ?? "");
+      instances.push((await client.unary(EpisodeService.method.describe, {})).instance);
+      client.close();
+    }
+    expect(instances[0]).toMatch(/^i-/);
+    expect(instances[1]).toBe(instances[0]);
+    expect(statSync(join(folder, "episodes.sqlite")).isFile()).toBe(true);
+    await expect(start("two.yaml")).rejects.toThrow(
+      /servers\.b\.records: .*another server keeps its records here/,
+    );
+  });
+
+  it("binds another episode server for external, and gives drivers their options", async () => {
+    const folder = temporaryFolder({
+      "c.yaml":
+        "servers:\n  far: { episode: single_agent_turn }\n  near: { episode: external, options: { driver: single_agent_turn } }\n",
+      "bad.yaml":
+        "servers:\n  near: { episode: [multi_turn, external], options: { external: { servr: far } } }\n",
+    });
+    const config = await loadConfig(join(folder, "c.yaml"));
+    await using started = await startServers({
+      config,
+      loaded: await loadServers(config),
+      log: pino({ level: "silent" }),
+    });
+    const client = new BareClient(started.servers.get("near")?.address.url ?? "");
+    const { messages } = await client.stream(EpisodeService.method.run, {
+      context: { episodeId: { rolloutId: "r1" } },
+      source: { case: "task", value: { taskId: { id: "q1" }, environment: "maths" } },
+      environment: "maths",
+      agents: [],
+    });
+    client.close();
+    const last = messages.at(-1)?.event?.event;
+    // It is `far` that knows no environment of this name.
+    const failure =
+      last?.case === "outcome" && last.value.outcome.case === "failure"
+        ? last.value.outcome.value
+        : undefined;
+    expect(JSON.parse(failure?.detailsJson ?? "{}")).toMatchObject({
+      refused: "NAME_UNKNOWN",
+      fields: ["environment"],
+    });
+    const bad = await loadConfig(join(folder, "bad.yaml"));
+    await expect(loadServers(bad)).rejects.toThrow(
+      /options\.external\.servr: unknown key; did you mean "server"/,
+    );
   });
 });

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from "node:fs";
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import Database from "libsql";
 import {
   type EpisodeEvent,
@@ -39,10 +39,10 @@ export interface StoredContent {
 
 interface EpisodeRow {
   readonly key: string;
-  readonly request: Uint8Array | null;
+  readonly request: string | null;
   readonly endedAt: number | null;
   readonly acked: number;
-  readonly scored: Uint8Array | null;
+  readonly scored: string | null;
 }
 
 /**
@@ -70,14 +70,14 @@ export class EpisodeStore implements Disposable {
       this.#db.exec(`
         CREATE TABLE IF NOT EXISTS server (fact TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS episode (
-          place INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request BLOB, ended_at REAL,
-          acked INTEGER NOT NULL DEFAULT 0, scored BLOB
+          place INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT, ended_at REAL,
+          acked INTEGER NOT NULL DEFAULT 0, scored TEXT
         );
         CREATE TABLE IF NOT EXISTS event (
-          key TEXT NOT NULL, sequence INTEGER NOT NULL, event BLOB NOT NULL, PRIMARY KEY (key, sequence)
+          key TEXT NOT NULL, sequence INTEGER NOT NULL, event TEXT NOT NULL, PRIMARY KEY (key, sequence)
         ) WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS trajectory (
-          key TEXT NOT NULL, sequence INTEGER NOT NULL, record BLOB NOT NULL, PRIMARY KEY (key, sequence)
+          key TEXT NOT NULL, sequence INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (key, sequence)
         ) WITHOUT ROWID;
         BEGIN IMMEDIATE; COMMIT;
       `);
@@ -100,23 +100,23 @@ export class EpisodeStore implements Disposable {
 
   /** An episode begins; answers what it writes down from now on. */
   begin(key: string, request: RunRequest): EpisodeJournal {
-    this.#write(({ begin }) => begin.run(key, toBinary(RunRequestSchema, request)));
+    this.#write(({ begin }) => begin.run(key, packed(RunRequestSchema, request)));
     return this.journal(key);
   }
 
   /** Where an episode that has begun writes on. */
   journal(key: string): EpisodeJournal {
     const event = ({ event }: Statements, told: EpisodeEvent): void => {
-      event.run(key, Number(told.sequence), toBinary(EpisodeEventSchema, told));
+      event.run(key, Number(told.sequence), packed(EpisodeEventSchema, told));
     };
     return {
       event: (told) => this.#write((statements) => event(statements, told)),
       recorded: (record) =>
         this.#write(({ recorded }) =>
-          recorded.run(key, Number(record.sequence), toBinary(ReadTrajectoryResponseSchema, record)),
+          recorded.run(key, Number(record.sequence), packed(ReadTrajectoryResponseSchema, record)),
         ),
       scored: (outcome) =>
-        this.#write(({ scored }) => scored.run(toBinary(EpisodeOutcomeSchema, outcome()), key)),
+        this.#write(({ scored }) => scored.run(packed(EpisodeOutcomeSchema, outcome()), key)),
       ended: (last) =>
         this.#whole((statements) => {
           event(statements, last);
@@ -168,12 +168,12 @@ export class EpisodeStore implements Disposable {
     if (request === null) return undefined;
     const { events, trajectory } = this.#statements;
     return {
-      request: fromBinary(RunRequestSchema, request),
+      request: unpacked(RunRequestSchema, request),
       endedAt: endedAt ?? undefined,
       acked: acked === 1,
-      scored: scored === null ? undefined : fromBinary(EpisodeOutcomeSchema, scored),
-      events: blobs(events.all(key)).map((bytes) => fromBinary(EpisodeEventSchema, bytes)),
-      trajectory: blobs(trajectory.all(key)).map((bytes) => fromBinary(ReadTrajectoryResponseSchema, bytes)),
+      scored: scored === null ? undefined : unpacked(EpisodeOutcomeSchema, scored),
+      events: texts(events.all(key)).map((text) => unpacked(EpisodeEventSchema, text)),
+      trajectory: texts(trajectory.all(key)).map((text) => unpacked(ReadTrajectoryResponseSchema, text)),
     };
   }
 
@@ -201,13 +201,22 @@ function prepare(db: Database.Database) {
     forget: db.prepare("DELETE FROM episode WHERE key = ?"),
     dropEvents: db.prepare("DELETE FROM event WHERE key = ?"),
     dropTrajectory: db.prepare("DELETE FROM trajectory WHERE key = ?"),
-    events: db.prepare("SELECT event AS bytes FROM event WHERE key = ? ORDER BY sequence"),
-    trajectory: db.prepare("SELECT record AS bytes FROM trajectory WHERE key = ? ORDER BY sequence"),
+    events: db.prepare("SELECT event AS text FROM event WHERE key = ? ORDER BY sequence"),
+    trajectory: db.prepare("SELECT record AS text FROM trajectory WHERE key = ? ORDER BY sequence"),
   };
 }
 
-function blobs(rows: unknown[]): Uint8Array[] {
-  return (rows as { readonly bytes: Uint8Array }[]).map(({ bytes }) => bytes);
+function texts(rows: unknown[]): string[] {
+  return (rows as { readonly text: string }[]).map(({ text }) => text);
+}
+
+/** A message as text: libsql aborts the process on some blobs. */
+function packed<D extends DescMessage>(schema: D, message: MessageShape<D>): string {
+  return Buffer.from(toBinary(schema, message)).toString("base64");
+}
+
+function unpacked<D extends DescMessage>(schema: D, text: string): MessageShape<D> {
+  return fromBinary(schema, Buffer.from(text, "base64"));
 }
 
 function whyNot(error: unknown): string {

@@ -1,62 +1,17 @@
 import { expect, describe as group, it } from "vitest";
-import { episodeClient } from "../../clients/index.js";
 import { CaptureLevel, FailureKind, Role, StopReason } from "../../gen/index.js";
-import { agentService } from "../agent/agent-service.js";
-import type { AgentDefinition } from "../agent/define-agent.js";
-import { agents } from "../agent/harnesses/index.js";
-import { environmentService } from "../environment/environment-service.js";
+import { type Conversations, startRealServers } from "../../test/real-servers.js";
 import { reasoning } from "../environment/worlds/reasoning/index.js";
-import { modelService } from "../model/model-service.js";
-import { replay } from "../model/models/replay/index.js";
-import { Channels } from "../runtime/dial.js";
-import type { HeldService } from "../runtime/held-service.js";
-import { createRuntime, type Runtime } from "../runtime/runtime.js";
-import { type RunningServer, serve } from "../runtime/serve.js";
-import { drivers } from "./drivers/index.js";
-import { episodeService } from "./episode-service.js";
 
-type Conversations = Parameters<typeof replay>[0]["conversations"];
-
-/** Every server of ours, each on its own socket, and a client of the driver. */
-async function startAll(conversations: NonNullable<Conversations>) {
-  const servers: RunningServer[] = [];
-  const channels = new Channels();
-  const start = async (make: (runtime: Runtime) => HeldService): Promise<string> => {
-    const runtime = createRuntime();
-    const server = await serve({ runtime, services: [make(runtime)] });
-    servers.unshift(server);
-    return server.url;
-  };
-  const script = await replay({ conversations });
-  const environment = await start((runtime) => environmentService(reasoning({ calculator: true }), runtime));
-  const model = await start((runtime) => modelService({ definition: script, runtime }));
-  const bound: Record<string, { url: string }> = {};
-  for (const [name, definition] of Object.entries(agents)) {
-    const own = definition as AgentDefinition<unknown>;
-    bound[name] = {
-      url: await start((runtime) => agentService({ definition: own, runtime, dial: channels.dial })),
-    };
-  }
-  const driver = await start((runtime) =>
-    episodeService({
-      runtime,
-      drivers: Object.values(drivers),
-      dial: channels.dial,
-      version: "0",
-      bindings: {
-        environments: { maths: { url: environment } },
-        agents: bound,
-        models: { script: { url: model } },
-        sandboxes: [],
-      },
-    }),
-  );
-  const client = episodeClient(channels.dial({ url: driver }));
+/** Every server of ours, and a run of one task. */
+async function startAll(conversations: Conversations) {
+  const servers = await startRealServers(reasoning({ calculator: true }), conversations);
+  const { client } = servers;
   const run = (agent: string, id = agent) =>
     client
       .run({
         context: { episodeId: { rolloutId: id } },
-        environment: "maths",
+        environment: "world",
         agents: [{ agentId: "agent", agent, model: agent === "tool-loop" ? "script" : "" }],
         source: {
           case: "task",
@@ -74,10 +29,7 @@ async function startAll(conversations: NonNullable<Conversations>) {
   return {
     client,
     run,
-    async [Symbol.asyncDispose]() {
-      for (const server of servers) await server.close({ drainTimeoutMs: 0 });
-      await channels[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => servers[Symbol.asyncDispose](),
   };
 }
 

@@ -1,5 +1,6 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { encodedBytes } from "../../clients/channel/encode-message.js";
 import {
   CallEnd,
   type CapturedCall,
@@ -184,7 +185,7 @@ export class Capture {
   #cutToSize(entry: CaptureEntry, reserved: number): void {
     const { record } = entry;
     const message = create(ReadCaptureResponseSchema, { sequence: BigInt(this.calls + 1), call: record });
-    const actual = toBinary(ReadCaptureResponseSchema, message).length + reserved;
+    const actual = encodedBytes(ReadCaptureResponseSchema, message) + reserved;
     const limit = this.options.maxMessageBytes;
     if (actual <= limit) return;
     entry.whole = false;

@@ -1,4 +1,5 @@
-import { type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { encodedBytes } from "../../clients/channel/encode-message.js";
 import { type FailureKind, Retry } from "../../gen/index.js";
 import { OperationFailure } from "./failure.js";
 
@@ -11,7 +12,7 @@ export function checkAnswerSize<D extends DescMessage>(
   answer: MessageShape<D>,
   options: { readonly limit: number; readonly kind: FailureKind },
 ): void {
-  const actual = toBinary(schema, answer).length;
+  const actual = encodedBytes(schema, answer);
   if (actual <= options.limit) return;
   throw new OperationFailure({
     kind: options.kind,

@@ -1,6 +1,6 @@
 import { Stage } from "../../gen/index.js";
 import { OperationFailedError, toFailure } from "./failure.js";
-import { type Fingerprint, sameFingerprint } from "./fingerprint.js";
+import type { Fingerprint } from "./fingerprint.js";
 import { type Delivery, Operation, type OperationEvents, type Outcome } from "./operation.js";
 import type { Records } from "./records.js";
 import { Refusal } from "./refusal.js";
@@ -33,7 +33,7 @@ export interface Work<A> {
   /** The events of a streamed operation, made when it starts. */
   readonly events?: () => OperationEvents;
   /** Does the work. What it throws is recorded as an unexpected failure. */
-  readonly execute: (operation: Operation<A>) => Promise<Outcome<A>>;
+  readonly execute: (operation: Operation<A>) => Outcome<A> | Promise<Outcome<A>>;
 }
 
 /** An operation and how the caller came to it. */
@@ -89,20 +89,22 @@ export function createLedger(records: Records): Ledger {
     const operation = new Operation<A>(work.name, work.fingerprint);
     operation.events = work.events?.();
     records.set(work.scope, work.name, operation as Operation<unknown>);
+    // Nobody waits for ever, whatever broke: the operation began, so it has failed.
+    const broken = (error: unknown): void =>
+      operation.settle({
+        ok: false,
+        error: new OperationFailedError(toFailure(error, { stage: Stage.UNSPECIFIED }), operation.answerId),
+      });
+    /** Never throws: what began is not refused any more. */
     const begin = (): void => {
       operation.state = "running";
-      work.execute(operation).then(
-        (outcome) => operation.settle(outcome),
-        // Nobody waits for ever, whatever broke: the operation began, so it has failed.
-        (error: unknown) =>
-          operation.settle({
-            ok: false,
-            error: new OperationFailedError(
-              toFailure(error, { stage: Stage.UNSPECIFIED }),
-              operation.answerId,
-            ),
-          }),
-      );
+      try {
+        const outcome = work.execute(operation);
+        if (outcome instanceof Promise) outcome.then((later) => operation.settle(later), broken);
+        else operation.settle(outcome);
+      } catch (error) {
+        broken(error);
+      }
     };
     const refuse = (refusal: unknown): void => {
       const holder = records.get(work.scope, work.name);
@@ -134,7 +136,7 @@ export function createLedger(records: Records): Ledger {
       }
       if (known.state === "expired") throw expired(work.name);
       // ALL-REPEAT-004, -005
-      if (!sameFingerprint(known.fingerprint, work.fingerprint)) {
+      if (known.fingerprint !== work.fingerprint) {
         throw conflict(
           `${work.name} was asked for with other content; a repeat must equal the first request`,
         );

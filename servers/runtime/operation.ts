@@ -35,8 +35,8 @@ export class Operation<A> {
   #outcome: Outcome<A> | undefined;
   #refusal: unknown;
   #callers = 0;
-  readonly #withdraw = new LazyAbort();
-  #wake: (() => void)[] = [];
+  #withdraw: LazyAbort | undefined;
+  #wake: (() => void)[] | undefined;
 
   constructor(
     readonly name: string,
@@ -45,12 +45,15 @@ export class Operation<A> {
 
   /** Aborts when every caller has left before the operation began (ALL-ADM-003), or by `withdraw`. */
   get withdrawn(): AbortSignal {
+    this.#withdraw ??= new LazyAbort();
     return this.#withdraw.signal;
   }
 
   /** Takes an operation that still waits back. */
   withdraw(): void {
-    if (this.state === "waiting") this.#withdraw.abort();
+    if (this.state !== "waiting") return;
+    this.#withdraw ??= new LazyAbort();
+    this.#withdraw.abort();
   }
 
   /** The outcome, once there is one. */
@@ -86,24 +89,29 @@ export class Operation<A> {
     if (this.#outcome === undefined && this.#refusal === undefined) {
       this.#callers += 1;
       const leave = this.state === "waiting" && caller !== undefined ? this.#watch(caller.signal) : undefined;
-      await new Promise<void>((resolve) => this.#wake.push(resolve));
+      await new Promise<void>((resolve) => {
+        this.#wake ??= [];
+        this.#wake.push(resolve);
+      });
       leave?.();
     }
     if (this.#outcome === undefined) throw this.#refusal;
     return this.#outcome;
   }
 
-  /** The answer, when there is one. Throws the recorded failure, or the refusal. */
-  async answer(caller?: Caller): Promise<A> {
-    const outcome = await this.settled(caller);
-    if (!outcome.ok) throw outcome.error;
-    return outcome.answer;
+  /**
+   * The answer: at once where there is one, else when there is. Throws the recorded failure, or the refusal, or rejects
+   * with it.
+   */
+  answer(caller?: Caller): A | Promise<A> {
+    if (this.#outcome === undefined) return this.settled(caller).then(answerOf);
+    return answerOf(this.#outcome);
   }
 
   #watch(signal: AbortSignal): () => void {
     const onAbort = (): void => {
       this.#callers -= 1;
-      if (this.#callers === 0 && this.state === "waiting") this.#withdraw.abort();
+      if (this.#callers === 0) this.withdraw();
     };
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort, { once: true });
@@ -111,7 +119,13 @@ export class Operation<A> {
   }
 
   #wakeAll(): void {
-    for (const wake of this.#wake) wake();
-    this.#wake = [];
+    const waiting = this.#wake;
+    this.#wake = undefined;
+    for (const wake of waiting ?? []) wake();
   }
+}
+
+function answerOf<A>(outcome: Outcome<A>): A {
+  if (!outcome.ok) throw outcome.error;
+  return outcome.answer;
 }

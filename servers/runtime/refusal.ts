@@ -66,6 +66,17 @@ const defaultRetryMs: Partial<Record<ReasonName, number>> = {
   DRAINING: 1000,
 };
 
+/** What a refusal quotes of a request is bounded, so that it can always be delivered with its reason (R4). */
+function bounded(violations: readonly FieldViolation[]): readonly FieldViolation[] {
+  return violations
+    .slice(0, 50)
+    .map(({ field, description }) => ({ field: cut(field, 300), description: cut(description, 500) }));
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}...`;
+}
+
 /**
  * A call that was turned away: nothing happened, nothing is recorded, no index is used, the name is free (R4).
  * Thrown by whatever checks a request; it reaches the caller as a status with ErrorInfo, and never with a Failure.
@@ -74,16 +85,17 @@ export class Refusal extends ConnectError {
   readonly reasonName: ReasonName;
 
   constructor(reason: ReasonName, message: string, options: RefusalOptions = {}) {
-    const field = options.violations?.[0]?.field;
+    const violations = bounded(options.violations ?? []);
+    const field = violations[0]?.field;
     const metadata = { ...(field === undefined ? {} : { field }), ...options.metadata };
     const retryMs = options.retryAfterMs ?? defaultRetryMs[reason];
-    super(message, codes[reason], undefined, [
+    super(cut(message, 2000), codes[reason], undefined, [
       { desc: ErrorInfoSchema, value: create(ErrorInfoSchema, { reason, domain: errorDomain, metadata }) },
-      ...(options.violations?.length
+      ...(violations.length > 0
         ? [
             {
               desc: BadRequestSchema,
-              value: create(BadRequestSchema, { fieldViolations: options.violations.map((v) => ({ ...v })) }),
+              value: create(BadRequestSchema, { fieldViolations: violations.map((v) => ({ ...v })) }),
             },
           ]
         : []),

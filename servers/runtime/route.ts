@@ -1,8 +1,10 @@
-import { type DescMethod, type DescService, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { encodedBytes } from "../../clients/channel/encode-message.js";
 import { deliveryTrailer, instanceHeader } from "../../clients/metadata.js";
 import { Stage } from "../../gen/index.js";
 import { answerLimit } from "./answer-limit.js";
+import { AnswerStream } from "./answer-stream.js";
 import type { CallOutcome, ObservedCall } from "./call-observer.js";
 import { OperationFailedError, OperationFailure, toFailure } from "./failure.js";
 import { type ServiceRoute, serviceRoute } from "./grpc/index.js";
@@ -96,29 +98,31 @@ function unary(runtime: Runtime, method: DescMethod, { check, own }: Wrapped<Una
 }
 
 function streaming(runtime: Runtime, method: DescMethod, { check, own }: Wrapped<StreamLike>): StreamLike {
-  return async function* (request, context) {
-    const ended = observe(runtime, method, { request, context });
-    let outcome = left;
-    context.responseHeader.set(instanceHeader, runtime.instanceId);
-    try {
-      check(context);
-      const fits = sizeCheck(runtime, method, context);
-      if (fits === undefined) yield* own(request, context);
-      else {
-        for await (const answer of own(request, context)) {
-          fits(answer);
-          yield answer;
-        }
-      }
-      outcome = served;
-    } catch (error) {
-      const status = toStatus(runtime, method, error);
-      outcome = outcomeOf(status);
-      throw status;
-    } finally {
-      ended?.(outcome);
-    }
+  return (request, context) => {
+    let ended: ((outcome: CallOutcome) => void) | undefined;
+    return new AnswerStream({
+      begin() {
+        ended = observe(runtime, method, { request, context });
+        context.responseHeader.set(instanceHeader, runtime.instanceId);
+        check(context);
+        const fits = sizeCheck(runtime, method, context);
+        const answers = own(request, context);
+        return fits === undefined ? answers : fitting(answers, fits);
+      },
+      toStatus: (error) => toStatus(runtime, method, error),
+      ended: (how) => ended?.(how === "served" ? served : how === "left" ? left : outcomeOf(how)),
+    });
   };
+}
+
+async function* fitting(
+  answers: AsyncIterable<unknown>,
+  fits: (answer: unknown) => void,
+): AsyncGenerator<unknown, void, undefined> {
+  for await (const answer of answers) {
+    fits(answer);
+    yield answer;
+  }
 }
 
 const served: CallOutcome = { code: "OK", reason: undefined };
@@ -162,7 +166,7 @@ function sizeCheck(
   const limit = answerLimit(limits, context);
   if (limit >= limits.maxMessageBytes) return undefined;
   return (answer) => {
-    const actual = toBinary(method.output, answer as MessageShape<typeof method.output>).length;
+    const actual = encodedBytes(method.output, answer as MessageShape<typeof method.output>);
     if (actual > limit) throw tooLarge({ limit, actual });
   };
 }

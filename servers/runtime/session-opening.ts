@@ -23,10 +23,10 @@ export function openSession<S, A>(
   const delivered = runtime.ledger.perform<A>({
     scope: table.scope,
     name: table.openingOf(opening.id),
-    fingerprint: Buffer.concat([Buffer.from(`${opening.kind}:`), opening.fingerprint]),
+    fingerprint: `${opening.kind}:${opening.fingerprint}`,
     admit: (operation) => {
       if (runtime.draining) throw drainingRefusal();
-      const fresh = new Session<S>(opening.id, opening.context);
+      const fresh = new Session<S>(opening.id, opening.context, table.scopeOf(opening.id));
       opening.check?.();
       session = fresh;
       session.opening = operation as Operation<unknown>;
@@ -64,6 +64,8 @@ function admit<S, A>(
       throw refusal;
     }
     session.slot = slot;
+    // The turn is taken with the place, so that what comes before the session is made waits for it.
+    void session.turn.take();
     session.phase = "live";
     session.opening = undefined;
     session.leaseMs = clamp(lease, limits.lease);
@@ -106,8 +108,6 @@ async function make<S, A>(
 ): Promise<Outcome<A>> {
   const { runtime } = table.options;
   const lease = describeLease(session.leaseMs, runtime.limits.maxLifetimeMs);
-  // The turn is taken from the start, so that what comes while the session is made waits for it.
-  void session.turn.take();
   const execution = new Execution<A>({
     clock: runtime.clock,
     answerId: operation.answerId,

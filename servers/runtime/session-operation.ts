@@ -15,7 +15,7 @@ export function operateSession<S, A>(
 ): Delivered<A> {
   const { runtime } = table.options;
   const session = table.known(id);
-  const scope = table.scopeOf(id);
+  const { scope } = session;
   const numbered = work.index === undefined ? undefined : { kind: work.kind, index: work.index };
   const name = work.ownName ?? (numbered === undefined ? undefined : nameOfNumber(numbered));
   if (name === undefined) throw new Error(`a ${work.kind} without a number and a name`);
@@ -92,35 +92,41 @@ interface Running<S, A> {
   readonly index: number;
 }
 
-async function run<S, A>(
+function run<S, A>(
   table: SessionTable<S>,
   { session, operation, index }: Running<S, A>,
   work: SessionWork<S, A>,
-): Promise<Outcome<A>> {
+): Outcome<A> | Promise<Outcome<A>> {
   const { runtime } = table.options;
-  const state = session.state;
-  if (state === undefined) throw new Error("an operation began in a session without state");
-  const facts = { session, state, index, answerId: operation.answerId, operation };
+  const { state } = session;
+  if (state === undefined) {
+    session.turn.give();
+    throw new Error("an operation began in a session without state");
+  }
+  const { answerId } = operation;
   const execution = new Execution<A>({
     clock: runtime.clock,
-    answerId: operation.answerId,
+    answerId,
     what: work.kind,
     timeoutMs: typeof work.timeoutMs === "function" ? work.timeoutMs(state) : work.timeoutMs,
     context: typeof work.context === "function" ? work.context(state) : work.context,
     onError: (error) => table.logError(work.kind, session, error),
-    run: (running) => work.run({ ...facts, execution: running }),
+    run: (running) => work.run({ session, state, index, answerId, operation, execution: running }),
   });
-  const outcome = await table.track(session, execution);
-  if (!outcome.ok && work.harmless !== true && outcome.error.failure.retry !== Retry.NEXT_INDEX)
-    session.failed = true;
-  if (work.keepNewest !== undefined) {
-    const ended = { kind: work.kind, index, name: operation.name };
-    runtime.ledger.keepNewest(table.scopeOf(session.id), ended, work.keepNewest);
-  }
-  try {
-    work.onEnd?.(outcome, { ...facts, execution });
-  } finally {
-    session.turn.give();
-  }
-  return outcome;
+  const finish = (outcome: Outcome<A>): Outcome<A> => {
+    if (!outcome.ok && work.harmless !== true && outcome.error.failure.retry !== Retry.NEXT_INDEX)
+      session.failed = true;
+    if (work.keepNewest !== undefined) {
+      const ended = { kind: work.kind, index, name: operation.name };
+      runtime.ledger.keepNewest(session.scope, ended, work.keepNewest);
+    }
+    try {
+      work.onEnd?.(outcome, { session, state, index, answerId, operation, execution });
+    } finally {
+      session.turn.give();
+    }
+    return outcome;
+  };
+  const outcome = table.track(session, execution);
+  return outcome instanceof Promise ? outcome.then(finish) : finish(outcome);
 }

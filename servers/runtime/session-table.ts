@@ -152,8 +152,16 @@ export class SessionTable<S> {
     );
   }
 
-  /** Waits for an execution's outcome while the session knows of it; the lease stands still (ALL-LEASE-007). */
-  async track<A>(session: Session<S>, execution: Execution<A>): Promise<Outcome<A>> {
+  /** An execution's outcome; until there is one the session knows of it and the lease stands still (ALL-LEASE-007). */
+  track<A>(session: Session<S>, execution: Execution<A>): Outcome<A> | Promise<Outcome<A>> {
+    const { outcome } = execution;
+    if (outcome instanceof Promise || !execution.returnedAtOnce)
+      return this.#trackWaiting(session, execution);
+    if (session.end === undefined) this.touch(session);
+    return outcome;
+  }
+
+  async #trackWaiting<A>(session: Session<S>, execution: Execution<A>): Promise<Outcome<A>> {
     const known = execution as Execution<unknown>;
     session.executions.add(known);
     let quiet = false;
@@ -183,7 +191,7 @@ export class SessionTable<S> {
   }
 
   #tombstone(id: string): Session<S> {
-    const session = new Session<S>(id, undefined);
+    const session = new Session<S>(id, undefined, this.scopeOf(id));
     session.phase = "ended";
     session.end = { by: ClosedBy.CALLER, confirmed: true, left: [], releasing: undefined };
     this.#sessions.set(id, session);
@@ -197,7 +205,7 @@ export class SessionTable<S> {
     runtime.clock.setTimer(runtime.limits.retentionMs, () => {
       this.#sessions.delete(session.id);
       runtime.ledger.forget(this.scope, this.openingOf(session.id));
-      runtime.ledger.drop(this.scopeOf(session.id));
+      runtime.ledger.drop(session.scope);
     });
   }
 }

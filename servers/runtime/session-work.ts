@@ -53,7 +53,7 @@ export interface SessionWork<S, A> {
   readonly context: FailureContext | ((state: S) => FailureContext);
   /** Checks at the session's turn, before anything is recorded; throws refusals. */
   readonly check?: (session: Session<S>) => void;
-  readonly run: (run: SessionRun<S, A>) => Promise<A>;
+  readonly run: (run: SessionRun<S, A>) => A | Promise<A>;
   /** A failure of this kind of operation leaves the session as it was (Verify). */
   readonly harmless?: boolean;
   /** Told of the operation's outcome before its callers are. */

@@ -62,6 +62,8 @@ export class Session<S> {
     readonly id: string,
     /** Absent for an id that was closed before it was ever opened. */
     readonly context: EpisodeContext | undefined,
+    /** Where the names of its operations live; empty for one that no table has. */
+    readonly scope = "",
   ) {}
 
   /** Number of operations of a kind that were begun, with those that it goes on behind: the next one's index. */

@@ -1,5 +1,5 @@
 import { expect, describe as group, it } from "vitest";
-import { EnvironmentService, Feature, Stage } from "../../gen/index.js";
+import { EnvironmentService, FailureKind, Feature, Stage } from "../../gen/index.js";
 import { defineEnvironment } from "../../servers/environment/define-environment.js";
 import { textOf } from "../../servers/runtime/items.js";
 import * as fixture from "./fixture.js";
@@ -266,5 +266,24 @@ group("FORK", () => {
     await using f = await fixture.startFixture();
     await f.client.unary(seed, fixture.seedRequest());
     expect((await f.client.unary(fork, forkRequest("f1", 0))).error?.code).toBe("UNIMPLEMENTED");
+  });
+});
+
+group("work that another session is made of", () => {
+  it("does not hold its source once it is given up: SESSION_BUSY, then the source goes on (R3)", async () => {
+    const gate = gates();
+    await using f = await start(1, gate);
+    gate.fork.shut();
+    const forked = f.client.unary(fork, { ...forkRequest("f1", 1), timeout: { seconds: 1n } });
+    await gate.fork.arrived(1);
+    f.clock.advance(1000);
+    expect((await forked).error?.failure?.kind).toBe(FailureKind.TIMEOUT);
+    const early = f.client.unary(step, fixture.stepRequest(1));
+    await f.client.unary(describe, {});
+    f.clock.advance(10_000);
+    expect((await early).error?.reason).toBe("SESSION_BUSY");
+    gate.fork.open();
+    await f.client.unary(describe, {});
+    expect((await f.client.unary(step, fixture.stepRequest(1))).message?.stepIndex).toBe(1);
   });
 });

@@ -9,7 +9,7 @@ export const serverNames = ["world", "solver", "script", "episodes"] as const;
 export type ServerName = (typeof serverNames)[number];
 
 /** How many episodes a run has. */
-export const episodesOfRun = 160;
+export const episodesOfRun = 240;
 
 interface Place {
   readonly port: number;
@@ -60,7 +60,7 @@ run:
   agents: { agent: solver }
   models: { agent: script }
   tasks: { file: tasks.jsonl }
-  concurrency: 24
+  concurrency: 48
   attempts: 60
 `;
     const folder = temporaryFolder({

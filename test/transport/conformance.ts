@@ -1,49 +1,27 @@
 // Runs the official Connect/gRPC conformance suite against the port: every case, no list of known failures.
 import { execFileSync, spawn } from "node:child_process";
-import { accessSync, constants, mkdirSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { findRunner, onPath, runnerName, runnerVersion } from "./find-runner.js";
 
-const VERSION = "v1.0.7";
-const CASES = 3_820;
-const PROGRAM = "connectconformance";
+const cases = 3_820;
 
 const here = import.meta.dirname;
 const root = join(here, "..", "..");
 const cacheBin = join(root, ".cache", "bin");
+const path = process.env["PATH"] ?? "";
 
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function onPath(program: string): string | undefined {
-  const directories = (process.env["PATH"] ?? "").split(delimiter);
-  return directories.map((directory) => join(directory, program)).find(isExecutable);
-}
-
-/** The runner: named by the environment, on the path, built earlier, or built now; undefined without Go. */
-function findRunner(): string | undefined {
-  const named = process.env["TOUCHSTONE_CONNECTCONFORMANCE"];
-  if (named !== undefined && named !== "") {
-    if (isExecutable(named)) return named;
-    throw new Error(`expected an executable in TOUCHSTONE_CONNECTCONFORMANCE, found none at ${named}`);
-  }
-  const cached = join(cacheBin, PROGRAM);
-  const found = onPath(PROGRAM) ?? (isExecutable(cached) ? cached : undefined);
-  if (found !== undefined) return found;
-  const go = onPath("go");
-  if (go === undefined) return undefined;
-  console.log(`building ${PROGRAM} ${VERSION}`);
+/** Builds the runner; false without Go. */
+function build(): boolean {
+  const go = onPath("go", path);
+  if (go === undefined) return false;
+  console.log(`building ${runnerName} ${runnerVersion}`);
   mkdirSync(cacheBin, { recursive: true });
-  execFileSync(go, ["install", `connectrpc.com/conformance/cmd/${PROGRAM}@${VERSION}`], {
+  execFileSync(go, ["install", `connectrpc.com/conformance/cmd/${runnerName}@${runnerVersion}`], {
     env: { ...process.env, GOBIN: cacheBin },
     stdio: "inherit",
   });
-  return cached;
+  return true;
 }
 
 /** Runs the suite; resolves with its exit code and what it printed. */
@@ -70,21 +48,24 @@ function run(runner: string): Promise<{ code: number | null; output: string }> {
   });
 }
 
-const runner = findRunner();
+const named = process.env["TOUCHSTONE_CONNECTCONFORMANCE"];
+const runner = findRunner({ named, built: cacheBin, path, build });
 if (runner === undefined) {
   const inCi = process.env["CI"] === "true";
   console.log(
-    `${inCi ? "FAILED" : "SKIPPED"}: transport conformance needs ${PROGRAM} ${VERSION}, or Go to build it`,
+    `${inCi ? "FAILED" : "SKIPPED"}: transport conformance needs ${runnerName} ${runnerVersion}, or Go to build it`,
   );
   process.exitCode = inCi ? 1 : 0;
+} else if (process.argv.includes("--install")) {
+  console.log(`${runnerName} ${runnerVersion} is at ${runner}`);
 } else {
   const { code, output } = await run(runner);
   const passed = Number(/^(\d+) passed, 0 failed/m.exec(output)?.[1] ?? 0);
-  const complete = code === 0 && passed === CASES;
+  const complete = code === 0 && passed === cases;
   console.log(
     complete
-      ? `transport conformance: all ${CASES} cases passed`
-      : `FAILED: expected ${CASES} cases to pass, found ${passed} (exit code ${code})`,
+      ? `transport conformance: all ${cases} cases passed`
+      : `FAILED: expected ${cases} cases to pass, found ${passed} (exit code ${code})`,
   );
   process.exitCode = complete ? 0 : 1;
 }

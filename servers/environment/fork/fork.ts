@@ -7,14 +7,15 @@ import {
   ForkResponseSchema,
 } from "../../../gen/index.js";
 import { checkAnswerSize } from "../../runtime/answer-size.js";
-import { borrowSession } from "../../runtime/borrow-session.js";
+import { type Borrowed, borrowSession } from "../../runtime/borrow-session.js";
 import { fromMs } from "../../runtime/duration.js";
 import { fingerprint } from "../../runtime/fingerprint.js";
 import type { Delivered } from "../../runtime/ledger.js";
 import { invalidField } from "../../runtime/refusal.js";
 import type { OpenSession } from "../../runtime/session.js";
 import type { EnvironmentContext } from "../environment-context.js";
-import type { EnvironmentSession } from "../environment-session.js";
+import { type EnvironmentSession, worldOf } from "../environment-session.js";
+import { orRelease } from "../or-release.js";
 import { forkSession } from "./fork-session.js";
 import { sourceOf } from "./fork-source.js";
 
@@ -28,7 +29,7 @@ export function fork<Data, State>(
   const { sessionId } = request;
   if (request.context === undefined) throw invalidField("context", "is required");
   let source: OpenSession<EnvironmentSession<Data, State>>;
-  let giveBack: () => void;
+  let borrowed: Borrowed;
   return sessions.create<ForkResponse>({
     id: sessionId,
     context: request.context,
@@ -40,12 +41,14 @@ export function fork<Data, State>(
     begin() {
       // It may have waited for its place, and its source gone on meanwhile.
       source = sourceOf(context, request);
-      giveBack = borrowSession(source);
+      borrowed = borrowSession(source);
       sessions.touch(source);
     },
-    async make(_execution, { answerId, lease, timeoutMs }) {
+    async make(execution, { answerId, lease, timeoutMs }) {
+      execution.signal.addEventListener("abort", () => borrowed.giveUp(), { once: true });
       try {
         const { state, descriptor } = await forkSession(context, source.state, { sessionId, lease });
+        const release = () => context.definition.close?.(worldOf(state).state);
         const answer = create(ForkResponseSchema, {
           answerId,
           session: descriptor,
@@ -53,16 +56,15 @@ export function fork<Data, State>(
           sandboxCopied: false,
           timeout: fromMs(timeoutMs),
         });
-        checkAnswerSize(ForkResponseSchema, answer, {
-          limit: maxBytes,
-          kind: FailureKind.SEED_FAILED,
-        });
+        await orRelease(release, () =>
+          checkAnswerSize(ForkResponseSchema, answer, { limit: maxBytes, kind: FailureKind.SEED_FAILED }),
+        );
         tokens.admit(descriptor);
         // Verifications are numbered for each session by itself; everything else goes on (ENV-FORK-003).
         const begun = new Map([...source.next].filter(([kind]) => kind !== "verification"));
         return { state, answer, begun };
       } finally {
-        giveBack();
+        borrowed.giveBack();
       }
     },
   });

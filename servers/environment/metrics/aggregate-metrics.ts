@@ -7,7 +7,11 @@ import {
   type MetricSchema,
   type Verdict,
 } from "../../../gen/index.js";
+import { invalidField } from "../../runtime/refusal.js";
 import { validate } from "../../runtime/validate.js";
+
+/** Names of metrics at most, so that the answer can be delivered. */
+const maximumNames = 10_000;
 
 /** Metrics over scored episodes; a failure, a masked and an unscored verdict are counted and never averaged (ENV-METR-001, -004, -005). */
 export async function aggregateMetrics(
@@ -15,9 +19,19 @@ export async function aggregateMetrics(
 ): Promise<EnvironmentServiceAggregateMetricsResponse> {
   const values = new Map<string, number[]>();
   const note = (name: string, value: number): void => {
+    if (!Number.isFinite(value)) {
+      throw invalidField(`episodes.outcome.verdict.${name}`, `expected a finite number, found ${value}`);
+    }
     const known = values.get(name);
-    if (known === undefined) values.set(name, [value]);
-    else known.push(value);
+    if (known === undefined) {
+      if (values.size >= maximumNames) {
+        throw invalidField(
+          "episodes",
+          `expected at most ${maximumNames} names of metrics in all, found more`,
+        );
+      }
+      values.set(name, [value]);
+    } else known.push(value);
   };
   const counts = { scored: 0n, masked: 0n, unscored: 0n, failed: 0n };
   for await (const request of requests) {
@@ -50,6 +64,7 @@ function noteVerdict(verdict: Verdict, note: (name: string, value: number) => vo
 
 /** The mean; of sorted values, so that it does not depend on the order in which they came (ENV-METR-002). */
 function metricOf(name: string, values: number[]): MessageInitShape<typeof MetricSchema> {
-  const sum = values.sort((a, b) => a - b).reduce((total, value) => total + value, 0);
-  return { name, value: sum / values.length, count: BigInt(values.length) };
+  // Each part is divided before it is added: the sum of great numbers is none.
+  const mean = values.sort((a, b) => a - b).reduce((total, value) => total + value / values.length, 0);
+  return { name, value: mean, count: BigInt(values.length) };
 }

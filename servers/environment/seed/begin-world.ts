@@ -3,8 +3,10 @@ import { type EpisodeContext, FailureKind, type Lease, type Task, TaskSchema } f
 import { clamp } from "../../runtime/duration.js";
 import { fingerprint } from "../../runtime/fingerprint.js";
 import { readStarts } from "../agent-starts.js";
+import type { Started } from "../definition/beginning.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import type { EnvironmentSession } from "../environment-session.js";
+import { orRelease } from "../or-release.js";
 import { firstStage } from "../stages/stage-progress.js";
 import { createStepFeed } from "../watch/step-feed.js";
 import { newSession } from "./new-session.js";
@@ -27,9 +29,21 @@ export async function beginWorld<Data, State>(
   context: EnvironmentContext<Data, State>,
   { data, signal, ...origin }: WorldOrigin<Data>,
 ): Promise<EnvironmentSession<Data, State>> {
+  const { definition } = context;
+  const started = await definition.seed({ data, seed: origin.seed, signal });
+  return await orRelease(
+    () => definition.close?.(started.state),
+    () => worldOfStart(context, started, { data, ...origin }),
+  );
+}
+
+function worldOfStart<Data, State>(
+  context: EnvironmentContext<Data, State>,
+  started: Started<State>,
+  { data, ...origin }: Omit<WorldOrigin<Data>, "signal">,
+): EnvironmentSession<Data, State> {
   const { runtime, definition, prepared } = context;
   const { task } = origin;
-  const started = await definition.seed({ data, seed: origin.seed, signal });
   const starts = readStarts(prepared, started, {
     simultaneous: definition.simultaneousTurns ?? false,
     kind: FailureKind.SEED_FAILED,
@@ -49,7 +63,7 @@ export async function beginWorld<Data, State>(
 }
 
 /** Digest over the whole task, privileged parts included; only controllers see it (ENV-SEED-026). */
-function digestOf(task: Task): string {
+export function digestOf(task: Task): string {
   const canonical = fingerprint(TaskSchema, task);
-  return `sha256:${createHash("sha256").update(canonical).digest("hex")}`;
+  return `sha256:${createHash("sha256").update(canonical, "latin1").digest("hex")}`;
 }

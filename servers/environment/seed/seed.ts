@@ -17,6 +17,7 @@ import { invalidField, Refusal, unknownName, unsupported } from "../../runtime/r
 import type { EnvironmentContext } from "../environment-context.js";
 import { worldOf } from "../environment-session.js";
 import { isInstance } from "../is-instance.js";
+import { orRelease } from "../or-release.js";
 import { stageKind } from "../stages/advance.js";
 import type { TaskCatalogue } from "../tasks/task-catalogue.js";
 import { beginWorld } from "./begin-world.js";
@@ -61,19 +62,25 @@ export function seed<Data, State>(
         signal: execution.signal,
       });
       const world = worldOf(state);
-      const reference = request.wantReference
-        ? (task.reference ?? definition.reference?.(data, world.state))
-        : undefined;
-      const answer = create(SeedResponseSchema, {
-        answerId: facts.answerId,
-        session: world.descriptor,
-        ...(reference === undefined ? {} : { reference }),
-        timeout: fromMs(facts.timeoutMs),
-      });
-      checkAnswerSize(SeedResponseSchema, answer, {
-        limit: maxBytes,
-        kind: FailureKind.SEED_FAILED,
-      });
+      const answer = await orRelease(
+        () => definition.close?.(world.state),
+        () => {
+          const reference = request.wantReference
+            ? (task.reference ?? definition.reference?.(data, world.state))
+            : undefined;
+          const answer = create(SeedResponseSchema, {
+            answerId: facts.answerId,
+            session: world.descriptor,
+            ...(reference === undefined ? {} : { reference }),
+            timeout: fromMs(facts.timeoutMs),
+          });
+          checkAnswerSize(SeedResponseSchema, answer, {
+            limit: maxBytes,
+            kind: FailureKind.SEED_FAILED,
+          });
+          return answer;
+        },
+      );
       tokens.admit(world.descriptor);
       // The first Advance is number 1.
       return { state, answer, begun: new Map([[stageKind, 1]]) };

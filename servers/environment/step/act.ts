@@ -1,4 +1,6 @@
+import type { Action } from "../../../gen/index.js";
 import { toolResultItem } from "../../runtime/items.js";
+import type { StepInput, StepResult } from "../definition/stepping.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import { type EnvironmentSession, partOf, worldOf } from "../environment-session.js";
 import { runTool } from "../tool/run-tool.js";
@@ -9,20 +11,57 @@ import { GatheredOutcomes } from "./gather-outcomes.js";
 export interface Acting<Data, State> {
   readonly session: EnvironmentSession<Data, State>;
   readonly stepIndex: number;
-  readonly signal: AbortSignal;
+  /** What runs. Its signal is made when it is asked for. */
+  readonly execution: { readonly signal: AbortSignal };
+}
+
+/** A step as its author is given it. A class, so that its signal, which costs, is made only for one who asks for it. */
+class AskedStep<State> implements StepInput<State> {
+  readonly stepIndex: number;
+  readonly #execution: { readonly signal: AbortSignal };
+
+  constructor(
+    readonly state: State,
+    readonly actions: readonly Action[],
+    { stepIndex, execution }: Pick<Acting<never, never>, "stepIndex" | "execution">,
+  ) {
+    this.stepIndex = stepIndex;
+    this.#execution = execution;
+  }
+
+  get signal(): AbortSignal {
+    return this.#execution.signal;
+  }
 }
 
 /**
  * Has an author's functions take a step: its tool calls one by one in the order of the actions, then the rest at once.
- * Throws whatever they throw.
+ * Is there at once where they answer at once. Throws, or rejects with, whatever they throw.
  */
-export async function act<Data, State>(
+export function act<Data, State>(
   { definition, prepared }: EnvironmentContext<Data, State>,
   actions: readonly ReadAction[],
-  { session, stepIndex, signal }: Acting<Data, State>,
-): Promise<GatheredOutcomes> {
-  const { state } = worldOf(session);
+  acting: Acting<Data, State>,
+): GatheredOutcomes | Promise<GatheredOutcomes> {
   const gathered = new GatheredOutcomes(prepared);
+  const others = actions.filter(({ call }) => call === undefined).map(({ action }) => action);
+  const take = (): GatheredOutcomes | Promise<GatheredOutcomes> => {
+    if (others.length === 0) return gathered;
+    if (definition.step === undefined) throw new Error("an action that no function takes passed the checks");
+    const { state } = worldOf(acting.session);
+    const result = definition.step(new AskedStep(state, others, acting));
+    return isThenable(result) ? whenGiven(result, others, gathered) : add(result, others, gathered);
+  };
+  return others.length === actions.length ? take() : callTools(actions, acting, gathered).then(take);
+}
+
+async function callTools<Data, State>(
+  actions: readonly ReadAction[],
+  { session, execution }: Acting<Data, State>,
+  gathered: GatheredOutcomes,
+): Promise<void> {
+  const { state } = worldOf(session);
+  const { signal } = execution;
   for (const { action, call } of actions) {
     if (call === undefined) continue;
     const { agentId } = action;
@@ -31,14 +70,27 @@ export async function act<Data, State>(
     const { result, ...rest } = await runTool(tool, call, { state, agentId, signal });
     gathered.add([agentId], { ...rest, observation: { items: [toolResultItem(result)] } });
   }
-  const others = actions.filter(({ call }) => call === undefined).map(({ action }) => action);
-  if (others.length > 0) {
-    if (definition.step === undefined) throw new Error("an action that no function takes passed the checks");
-    const result = await definition.step({ state, actions: others, stepIndex, signal });
-    gathered.add(
-      others.map(({ agentId }) => agentId),
-      result,
-    );
-  }
+}
+
+function add(result: StepResult, actions: readonly Action[], gathered: GatheredOutcomes): GatheredOutcomes {
+  gathered.add(
+    actions.map(({ agentId }) => agentId),
+    result,
+  );
   return gathered;
+}
+
+async function whenGiven(
+  result: PromiseLike<StepResult>,
+  actions: readonly Action[],
+  gathered: GatheredOutcomes,
+): Promise<GatheredOutcomes> {
+  return add(await result, actions, gathered);
+}
+
+/** Whatever `await` would wait for: an author's promise need not be the platform's. */
+function isThenable<T extends object>(given: T | PromiseLike<T>): given is PromiseLike<T> {
+  // Untyped authors may return nothing.
+  const { then } = (given ?? {}) as Partial<PromiseLike<T>>;
+  return typeof then === "function";
 }

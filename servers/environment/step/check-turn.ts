@@ -1,5 +1,6 @@
 import { Refusal } from "../../runtime/refusal.js";
 import type { Session } from "../../runtime/session.js";
+import { authorCall } from "../author-call.js";
 import { type EnvironmentSession, partOf } from "../environment-session.js";
 import type { PreparedTool } from "../tool/prepared-tool.js";
 import { problemText } from "../tool/run-tool.js";
@@ -71,7 +72,7 @@ function toolOf<State>(
 
 /** ENV-STEP-011 */
 function checkArguments<State>(tool: PreparedTool<State>, args: object, path: string): void {
-  const read = tool.read(args);
+  const read = authorCall(() => tool.read(args));
   if (!("problems" in read)) return;
   const field = `${path}.arguments_json`;
   throw new Refusal("INVALID_FIELD", `${field}: ${read.problems.map(problemText).join("; ")}`, {

@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { clone, create } from "@bufbuild/protobuf";
 import { FailureKind, type Observation, ObservationSchema, StepReward } from "../../../gen/index.js";
 import { userMessage } from "../../runtime/items.js";
 import { checkAgents } from "../agent-starts.js";
@@ -89,6 +89,6 @@ function saysSomething({ observation, reward, terminated, truncated, info }: Age
 function observed(given: AgentStepResult["observation"]): Observation {
   if (given === undefined) return create(ObservationSchema);
   if (typeof given === "string") return create(ObservationSchema, { items: [userMessage(given)] });
-  const { items = [], content = [] } = given;
-  return create(ObservationSchema, { items: [...items], content: [...content] });
+  // Deep: what an author writes into its own buffers later must not change an answer that was given (R2).
+  return clone(ObservationSchema, create(ObservationSchema, given));
 }

@@ -40,14 +40,17 @@ export function step<Data, State>(
         strictArguments: definition.strictArguments ?? false,
         index,
       }),
-    async run(run) {
-      const response = await takeStep(context, actions, { ...run, signal: run.execution.signal });
-      if (timeout !== undefined) response.timeout = fromMs(timeoutMs);
-      checkAnswerSize(StepResponseSchema, response, {
-        limit: maxBytes,
-        kind: FailureKind.STEP_FAILED,
-      });
-      return response;
+    run(run) {
+      const deliverable = (response: StepResponse): StepResponse => {
+        if (timeout !== undefined) response.timeout = fromMs(timeoutMs);
+        checkAnswerSize(StepResponseSchema, response, {
+          limit: maxBytes,
+          kind: FailureKind.STEP_FAILED,
+        });
+        return response;
+      };
+      const taken = takeStep(context, actions, run);
+      return taken instanceof Promise ? taken.then(deliverable) : deliverable(taken);
     },
     onEnd(outcome, run) {
       // ENV-WTCH-001

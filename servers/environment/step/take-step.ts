@@ -12,7 +12,7 @@ import { objectText } from "../object-text.js";
 import { act } from "./act.js";
 import type { ReadAction } from "./check-step.js";
 import { endStep } from "./end-of-step.js";
-import type { Outcome } from "./gather-outcomes.js";
+import type { GatheredOutcomes, Outcome } from "./gather-outcomes.js";
 import { rewardOutcome } from "./step-rewards.js";
 
 /** A step that runs. */
@@ -21,18 +21,31 @@ export interface StepRun<Data, State> {
   /** The step's number. */
   readonly index: number;
   readonly answerId: string;
-  /** Aborts when nobody will use the outcome. */
-  readonly signal: AbortSignal;
+  /** What runs. Its signal aborts when nobody will use the outcome. */
+  readonly execution: { readonly signal: AbortSignal };
 }
 
-/** Takes a step in the world and says what came of it for each agent (ENV-STEP-001, ENV-STEP-021, ENV-STEP-024). */
-export async function takeStep<Data, State>(
+/**
+ * Takes a step in the world and says what came of it for each agent (ENV-STEP-001, ENV-STEP-021, ENV-STEP-024): at once
+ * where the author's functions answer at once.
+ */
+export function takeStep<Data, State>(
   context: EnvironmentContext<Data, State>,
   actions: readonly ReadAction[],
   run: StepRun<Data, State>,
-): Promise<StepResponse> {
-  const { state: session, index, signal } = run;
-  const gathered = await act(context, actions, { session, stepIndex: index, signal });
+): StepResponse | Promise<StepResponse> {
+  const { state: session, index, execution } = run;
+  const acted = act(context, actions, { session, stepIndex: index, execution });
+  if (acted instanceof Promise) return acted.then((gathered) => respond(context, gathered, run));
+  return respond(context, acted, run);
+}
+
+/** Enters what came of a step into the session, and says it. */
+function respond<Data, State>(
+  context: EnvironmentContext<Data, State>,
+  gathered: GatheredOutcomes,
+  { state: session, index, answerId }: StepRun<Data, State>,
+): StepResponse {
   const { terminated, truncated, next } = endStep(session, gathered, index);
   const outcomes = [...gathered.byAgent].map(([agentId, outcome]) =>
     outcomeOf(context, session, { agentId, outcome }),
@@ -40,7 +53,7 @@ export async function takeStep<Data, State>(
   session.next = next;
   if (terminated || truncated) session.ended = true;
   return create(StepResponseSchema, {
-    answerId: run.answerId,
+    answerId,
     stepIndex: index,
     sequence: worldOf(session).feed.last + 1n,
     outcomes,

@@ -1,5 +1,12 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import { SeedRequestSchema, type StepStreamAnswer, type StepStreamOperation } from "../../../gen/index.js";
+import {
+  type EnvironmentServiceCloseRequest,
+  type SeedRequest,
+  SeedRequestSchema,
+  type StepResponse,
+  type StepStreamAnswer,
+  type StepStreamOperation,
+} from "../../../gen/index.js";
 import { answerLimit } from "../../runtime/answer-limit.js";
 import { invalidField } from "../../runtime/refusal.js";
 import { validate } from "../../runtime/validate.js";
@@ -10,34 +17,51 @@ import { callerOf, checkController, checkOwnStep } from "../principals/caller.js
 import { seed } from "../seed/seed.js";
 import { step } from "../step/step.js";
 
+type Answer = StepStreamAnswer["answer"];
+
+/** What a frame adds to its one answer, at most. */
+const frameBytes = 64;
+
 /**
  * Does the operations of one stream's frames, each as a call of its own by the stream's caller would (ENV-BATC-003,
- * ENV-BATC-004). Throws what the call would have failed with.
+ * ENV-BATC-004). Throws, or rejects with, what the call would have failed with; a step that is taken at once is answered
+ * at once.
  */
 export function performer<Data, State>(
   context: EnvironmentContext<Data, State>,
   call: Pick<HandlerContext, "requestHeader" | "signal">,
-): (operation: StepStreamOperation) => Promise<StepStreamAnswer["answer"]> {
+): (operation: StepStreamOperation) => Answer | Promise<Answer> {
   const caller = callerOf(context, call);
-  const maxBytes = answerLimit(context.runtime.limits, call);
+  // The frame around an answer has its bytes too.
+  const maxBytes = answerLimit(context.runtime.limits, call) - frameBytes;
   const rewardVisible = context.definition.reward.visible ?? false;
   // A stream by nobody who is known here is refused as a whole.
   caller();
-  return async ({ operation }) => {
+  async function seeded(request: SeedRequest): Promise<Answer> {
+    return { case: "seed", value: await seed(context, request, maxBytes).operation.answer(call) };
+  }
+  async function closed(request: EnvironmentServiceCloseRequest): Promise<Answer> {
+    return { case: "close", value: await closeSession(context, request) };
+  }
+  return ({ operation }) => {
     const by = caller();
     switch (operation.case) {
       case "step": {
         checkOwnStep(by, operation.value);
-        const response = await step(context, operation.value, maxBytes).operation.answer();
-        return { case: "step", value: answerFor(by, response, rewardVisible) };
+        const taken = (response: StepResponse): Answer => ({
+          case: "step",
+          value: answerFor(by, response, rewardVisible),
+        });
+        const response = step(context, operation.value, maxBytes).operation.answer();
+        return response instanceof Promise ? response.then(taken) : taken(response);
       }
       case "seed":
         checkController(by);
         validate(SeedRequestSchema, operation.value);
-        return { case: "seed", value: await seed(context, operation.value, maxBytes).operation.answer(call) };
+        return seeded(operation.value);
       case "close":
         checkController(by);
-        return { case: "close", value: await closeSession(context, operation.value) };
+        return closed(operation.value);
       case undefined:
         throw invalidField("operations", "expected a step, a seed or a close, found none that is known");
     }

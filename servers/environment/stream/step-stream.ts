@@ -14,15 +14,15 @@ import {
 import type { Clock } from "../../runtime/clock.js";
 import { fitFrame } from "./fit-frame.js";
 import { maxPipelinedSteps, ReadyQueue } from "./ready-queue.js";
-import { SessionOrder } from "./session-order.js";
+import { type Place, SessionOrder } from "./session-order.js";
 
 /** What a stream works with. */
 export interface StepStreamContext {
   readonly clock: Clock;
   /** Largest message that is sent. */
   readonly maxBytes: number;
-  /** Does one operation as a call of its own would. Throws what the call would have failed with. */
-  perform(operation: StepStreamOperation): Promise<StepStreamAnswer["answer"]>;
+  /** Does one operation as a call of its own would. Throws, or rejects with, what the call would have failed with. */
+  perform(operation: StepStreamOperation): StepStreamAnswer["answer"] | Promise<StepStreamAnswer["answer"]>;
   /** The status of whatever an operation threw. */
   toStatus(error: unknown): ConnectError;
 }
@@ -32,13 +32,13 @@ export interface StepStreamContext {
  * read ahead and worked at once; the ledger and the session's turn keep every rule, as they do for calls. Frames of one
  * session are answered in their order, others when they are done (ENV-BATC-005).
  */
-export async function* stepStream(
+export function stepStream(
   requests: AsyncIterable<StepStreamRequest>,
   context: StepStreamContext,
-): AsyncGenerator<StepStreamResponse, void, undefined> {
+): AsyncIterableIterator<StepStreamResponse> {
   const ready = new ReadyQueue(context.clock);
   void readFrames(requests, context, ready);
-  yield* ready.drain();
+  return ready;
 }
 
 /** Reads frames until the caller half-closes or leaves; never throws: a stream that broke has no reader. */
@@ -53,14 +53,18 @@ async function readFrames(
   try {
     for await (const { frame, operations } of requests) {
       const sessions = sessionsOf(operations);
-      const earlier = sessions.map((id) => lastOf.get(id));
+      const earlier = sessions.flatMap((id) => lastOf.get(id) ?? []);
       const answers = answersOf(operations, order, context);
-      const answered = inOrder(earlier, answers).then((done) => {
-        ready.push(create(StepStreamResponseSchema, { frame, answers: done }));
-        for (const id of sessions) if (lastOf.get(id) === answered) lastOf.delete(id);
-      });
-      for (const id of sessions) lastOf.set(id, answered);
-      ready.begin(answered);
+      if (earlier.length === 0 && !(answers instanceof Promise)) {
+        ready.push(create(StepStreamResponseSchema, { frame, answers }));
+      } else {
+        const answered = inOrder(earlier, answers).then((done) => {
+          ready.push(create(StepStreamResponseSchema, { frame, answers: done }));
+          for (const id of sessions) if (lastOf.get(id) === answered) lastOf.delete(id);
+        });
+        for (const id of sessions) lastOf.set(id, answered);
+        ready.begin(answered);
+      }
       if (ready.pending >= maxPipelinedSteps) await ready.room();
     }
   } catch {
@@ -70,25 +74,26 @@ async function readFrames(
   }
 }
 
-async function inOrder<T>(
-  earlier: readonly (Promise<unknown> | undefined)[],
-  answers: Promise<T>,
-): Promise<T> {
+async function inOrder<T>(earlier: readonly Promise<unknown>[], answers: T | Promise<T>): Promise<T> {
   const done = await answers;
-  for (const before of earlier) if (before !== undefined) await before;
+  for (const before of earlier) await before;
   return done;
 }
 
 /** The answers of a frame; one of nothing is answered too: with what is wrong with it. */
-async function answersOf(
+function answersOf(
   operations: readonly StepStreamOperation[],
   order: SessionOrder,
   context: StepStreamContext,
-): Promise<StepStreamAnswer[]> {
+): StepStreamAnswer[] | Promise<StepStreamAnswer[]> {
   const [only = create(StepStreamOperationSchema), ...more] = operations;
-  if (more.length === 0) return [await answerOf(only, order, context)];
-  const answers = await Promise.all(operations.map((operation) => answerOf(operation, order, context)));
-  return fitFrame(answers, context.maxBytes);
+  if (more.length === 0) {
+    const answer = answerOf(only, order, context);
+    return answer instanceof Promise ? answer.then((one) => [one]) : [answer];
+  }
+  return Promise.all(operations.map((operation) => answerOf(operation, order, context))).then((answers) =>
+    fitFrame(answers, { maxBytes: context.maxBytes, broken: (error) => refused(error, context) }),
+  );
 }
 
 /** The sessions of a frame, each once. */
@@ -101,24 +106,48 @@ function sessionOf({ operation }: StepStreamOperation): string {
   return operation.value?.sessionId ?? "";
 }
 
-async function answerOf(
+/** The answer of one operation, at once where it is done at once. Never throws or rejects. */
+function answerOf(
   operation: StepStreamOperation,
   order: SessionOrder,
   context: StepStreamContext,
-): Promise<StepStreamAnswer> {
+): StepStreamAnswer | Promise<StepStreamAnswer> {
   const sessionId = sessionOf(operation);
   const place = operation.operation.case === "step" ? order.together(sessionId) : order.alone(sessionId);
+  if (place.before !== undefined) return answerLater(() => context.perform(operation), place, context);
+  try {
+    const answer = context.perform(operation);
+    if (answer instanceof Promise) return answerLater(() => answer, place, context);
+    place.leave();
+    return answered(answer);
+  } catch (error) {
+    place.leave();
+    return refused(error, context);
+  }
+}
+
+async function answerLater(
+  perform: () => StepStreamAnswer["answer"] | Promise<StepStreamAnswer["answer"]>,
+  place: Place,
+  context: StepStreamContext,
+): Promise<StepStreamAnswer> {
   try {
     if (place.before !== undefined) await place.before;
-    return create(StepStreamAnswerSchema, { answer: await context.perform(operation) });
+    return answered(await perform());
   } catch (error) {
-    // ENV-STRM-003: a refusal is an answer, and the stream lives on.
-    return create(StepStreamAnswerSchema, {
-      answer: { case: "error", value: statusOf(context.toStatus(error)) },
-    });
+    return refused(error, context);
   } finally {
     place.leave();
   }
+}
+
+function answered(answer: StepStreamAnswer["answer"]): StepStreamAnswer {
+  return create(StepStreamAnswerSchema, { answer });
+}
+
+/** ENV-STRM-003: a refusal is an answer, and the stream lives on. */
+function refused(error: unknown, { toStatus }: StepStreamContext): StepStreamAnswer {
+  return answered({ case: "error", value: statusOf(toStatus(error)) });
 }
 
 function statusOf(error: ConnectError): Status {

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Split, SplitSchema, type Task, type TaskId, TaskSchema } from "../../../gen/index.js";
 import { Refusal, unknownName } from "../../runtime/refusal.js";
+import { authorCall } from "../author-call.js";
 import type { EnvironmentDefinition } from "../define-environment.js";
 import type { TaskSplit } from "../definition/task-split.js";
 
@@ -43,7 +44,10 @@ export function taskCatalogue(
       return found;
     },
     at(split, index) {
-      const task = create(TaskSchema, split.at(index));
+      const task = create(
+        TaskSchema,
+        authorCall(() => split.at(index)),
+      );
       task.environment = environment;
       task.split = split.name;
       task.revision = split.revision;
@@ -94,11 +98,11 @@ function describeSplit({ name, taskset = "", revision, size }: NamedSplit): Spli
 
 function indexOf(split: NamedSplit, id: string): number | undefined {
   if (split.indexOf !== undefined) {
-    const index = split.indexOf(id);
+    const index = authorCall(() => split.indexOf?.(id));
     return index === undefined || !isPlace(split, index) ? undefined : index;
   }
   for (let index = 0; index < (split.size ?? 0); index += 1) {
-    if (split.at(index).taskId?.id === id) return index;
+    if (authorCall(() => split.at(index)).taskId?.id === id) return index;
   }
   return undefined;
 }

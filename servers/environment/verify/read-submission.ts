@@ -24,13 +24,8 @@ export function readSubmission(
   given: Submission | undefined,
   { agentIds, answerBlocks = defaultAnswerBlocks, blobs }: ReadableWork,
 ): Submission {
-  const submission = resolveRefs(
-    blobs,
-    { schema: SubmissionSchema, within: "submission" },
-    given ?? create(SubmissionSchema),
-  );
   const seen = new Set<string>();
-  for (const [i, agent] of submission.agents.entries()) {
+  for (const [i, agent] of given?.agents.entries() ?? []) {
     const path = `submission.agents[${i}]`;
     const { agentId } = agent;
     if (!agentIds.includes(agentId)) {
@@ -39,6 +34,14 @@ export function readSubmission(
     }
     if (seen.has(agentId)) throw invalidField(`${path}.agent_id`, `a second entry of agent "${agentId}"`);
     seen.add(agentId);
+  }
+  const submission = resolveRefs(
+    blobs,
+    { schema: SubmissionSchema, within: "submission" },
+    given ?? create(SubmissionSchema),
+  );
+  for (const [i, agent] of submission.agents.entries()) {
+    const path = `submission.agents[${i}]`;
     for (const [j, item] of agent.items.entries()) checkItem(item, `${path}.items[${j}]`, answerBlocks);
   }
   return submission;

@@ -17,6 +17,9 @@ export interface Scoring {
   readonly maxBytes: number;
 }
 
+/** What the event around a result adds to it, at most. */
+const eventBytes = 64;
+
 /** Scores the work of a session by its author's `verify`. Throws what is no verdict (R8). */
 export async function score<Data, State>(
   context: EnvironmentContext<Data, State>,
@@ -26,6 +29,9 @@ export async function score<Data, State>(
   const measured = await context.definition.verify(workOf(session, { submission, steps, signal }));
   const verdict = verdictOf(context, measured, session);
   const result = create(VerifyResultSchema, { answerId, outcome: { case: "verdict", value: verdict } });
-  checkAnswerSize(VerifyResultSchema, result, { limit: maxBytes, kind: FailureKind.VERIFIER_FAILED });
+  checkAnswerSize(VerifyResultSchema, result, {
+    limit: maxBytes - eventBytes,
+    kind: FailureKind.VERIFIER_FAILED,
+  });
   return result;
 }

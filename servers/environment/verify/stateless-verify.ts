@@ -18,6 +18,7 @@ import type { Delivered } from "../../runtime/ledger.js";
 import { logError } from "../../runtime/log.js";
 import { drainingRefusal, invalidField, Refusal } from "../../runtime/refusal.js";
 import { Session } from "../../runtime/session.js";
+import { authorCall } from "../author-call.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import type { EnvironmentSession } from "../environment-session.js";
 import { isInstance } from "../is-instance.js";
@@ -90,7 +91,7 @@ export function statelessVerifications<Data, State>(
             blobs,
           });
           steps = readSteps(context, submission);
-          data = readTask(definition, of.task);
+          data = authorCall(() => readTask(definition, of.task));
           const entered = admission.enter(() => operation.withdrawn);
           if (!(entered instanceof Promise)) {
             slot = entered;
@@ -190,6 +191,6 @@ async function replay<Data, State>(
       const reason = `submission.steps[${index}] cannot be taken: ${error.rawMessage}`;
       throw new OperationFailure({ kind: FailureKind.VERIFIER_FAILED, retry: Retry.NEVER, reason });
     }
-    await takeStep(context, actions, { state, index, answerId, signal });
+    await takeStep(context, actions, { state, index, answerId, execution: { signal } });
   }
 }

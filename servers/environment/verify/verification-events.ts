@@ -1,4 +1,5 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { encodedBytes } from "../../../clients/channel/encode-message.js";
 import {
   type VerifyResponse,
   VerifyResponseSchema,
@@ -11,7 +12,7 @@ import type { Operation, Outcome } from "../../runtime/operation.js";
 
 /** The events of a new verification. */
 export function verificationEvents(): EventLog<VerifyResponse> {
-  return new EventLog((event) => toBinary(VerifyResponseSchema, event).length);
+  return new EventLog((event) => encodedBytes(VerifyResponseSchema, event));
 }
 
 /** Tells that a verification is admitted, and the bound that holds (ALL-ALIVE-001). */

@@ -13,6 +13,7 @@ import type { Delivered } from "../../runtime/ledger.js";
 import { invalidField, Refusal, unsupported } from "../../runtime/refusal.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import { worldOf } from "../environment-session.js";
+import { digestOf } from "../seed/begin-world.js";
 import { readSubmission } from "./read-submission.js";
 import { score } from "./score.js";
 import type { StatelessVerifications } from "./stateless-verify.js";
@@ -79,6 +80,9 @@ function verifySession<Data, State>(
   });
   checkNoSteps(submission);
   const known = sessions.known(sessionId);
+  if (sealed !== undefined && known.state !== undefined && digestOf(sealed.task) !== known.state.taskDigest) {
+    throw invalidState();
+  }
   const { timeout: bounds } = runtime.limits;
   const timeoutMs =
     request.timeout === undefined

@@ -139,6 +139,30 @@ group("multi_turn", () => {
     expect(episodes.environment.requests("step").map(({ actions }) => actions.length)).toEqual([2]);
   });
 
+  it("counts the time of turns at the same time once (EPI-RUN-007)", async () => {
+    const episodes = await start();
+    await using _ = episodes;
+    let go: () => void = () => {};
+    const gone = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const talk: Talk = {
+      agents: ["a", "b"],
+      first: ["a", "b"],
+      step: () => ({ next: [] }),
+      async turn(agentId) {
+        await gone;
+        return { text: agentId };
+      },
+    };
+    script(episodes, talk);
+    const running = episodes.run(talkRun(episodes, talk));
+    await episodes.agent.arrived("activate", 2);
+    await episodes.pass(3000);
+    go();
+    expect((await running).outcome?.timings?.activate).toMatchObject({ seconds: 3n, nanos: 0 });
+  });
+
   it("lets the world take a step that ends it while an agent acts by its tools (EPISODE_ENDED)", async () => {
     const { episodes, ran } = await play({
       ...support,

@@ -1,4 +1,5 @@
 import { defineDriver } from "../define-driver.js";
+import { noOptions } from "../driver-options.js";
 import { firstInput } from "../first-input.js";
 import { checkOnePiece, soleView } from "../session-shape.js";
 
@@ -6,6 +7,7 @@ import { checkOnePiece, soleView } from "../session-shape.js";
 export const singleAgentTurn = defineDriver({
   name: "single_agent_turn",
   agents: 1,
+  options: noOptions,
   async run(episode) {
     const session = await episode.seed();
     const view = soleView(session);

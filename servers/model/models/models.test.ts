@@ -1,33 +1,26 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { temporaryFolder } from "../../../test/temporary-folder.js";
 import { models } from "./index.js";
 
 describe("our models", () => {
   it("are made by name from options that their schema reads", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "models-"));
-    try {
-      await writeFile(join(folder, "s.jsonl"), '{"task":"*","calls":[]}');
-      const options: Record<string, unknown> = {
-        echo: {},
-        replay: { file: "s.jsonl", model: "scripted", context_tokens: 99 },
-        openai: { base_url: "https://upstream.example/v1", model: "far" },
-      };
-      const made: unknown[] = [];
-      for (const [name, { create, options: schema }] of Object.entries(models)) {
-        const { name: called, model, contextTokens } = await create(schema.parse(options[name]), folder);
-        made.push([name, called, model, contextTokens]);
-      }
-      expect(made).toEqual([
-        ["echo", "echo", "echo", 131_072],
-        ["openai", "openai", "far", 131_072],
-        ["replay", "replay", "scripted", 99],
-      ]);
-    } finally {
-      await rm(folder, { recursive: true });
+    const folder = temporaryFolder({ "s.jsonl": '{"task":"*","calls":[]}' });
+    const options: Record<string, unknown> = {
+      echo: {},
+      replay: { file: "s.jsonl", model: "scripted", context_tokens: 99 },
+      openai: { base_url: "https://upstream.example/v1", model: "far" },
+    };
+    const made: unknown[] = [];
+    for (const [name, { create, options: schema }] of Object.entries(models)) {
+      const { name: called, model, contextTokens } = await create(schema.parse(options[name]), folder);
+      made.push([name, called, model, contextTokens]);
     }
+    expect(made).toEqual([
+      ["echo", "echo", "echo", 131_072],
+      ["openai", "openai", "far", 131_072],
+      ["replay", "replay", "scripted", 99],
+    ]);
   });
 
   it("describe their options as JSON Schema, and refuse unknown ones", () => {

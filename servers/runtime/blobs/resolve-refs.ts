@@ -21,6 +21,9 @@ import { invalidField } from "../refusal.js";
 import { readBlob } from "./blob-service.js";
 import type { BlobStore } from "./blob-store.js";
 
+/** Bytes of a list of items that is read at most: they are looked at one by one while everybody waits. */
+const largestItemsBytes = 8 << 20;
+
 const holdersOf = findMessages([BlockSchema, ArtifactSchema, AgentSubmissionSchema]);
 
 /**
@@ -58,14 +61,17 @@ function resolve(store: BlobStore, { path, message }: FoundMessage): void {
       const block = message as Block;
       if (block.kind.case !== "blobRef") return;
       const { mediaType } = block.kind.value;
-      const data = readBlob(store, block.kind.value, `${path}.blob_ref`);
+      const data = Uint8Array.from(readBlob(store, block.kind.value, `${path}.blob_ref`));
       block.kind = { case: "blob", value: create(InlineBlobSchema, { data, mediaType }) };
       return;
     }
     case ArtifactSchema.typeName: {
       const artifact = message as Artifact;
       if (artifact.body.case !== "ref") return;
-      artifact.body = { case: "inline", value: readBlob(store, artifact.body.value, `${path}.ref`) };
+      artifact.body = {
+        case: "inline",
+        value: Uint8Array.from(readBlob(store, artifact.body.value, `${path}.ref`)),
+      };
       return;
     }
     default:
@@ -77,6 +83,9 @@ function resolveItems(store: BlobStore, submission: AgentSubmission, path: strin
   const field = `${path}.items_ref`;
   if (submission.items.length > 0) throw invalidField(field, "expected items or items_ref, found both");
   const bytes = readBlob(store, submission.itemsRef, field);
+  if (bytes.length > largestItemsBytes) {
+    throw invalidField(field, `expected at most ${largestItemsBytes} bytes of items, found ${bytes.length}`);
+  }
   try {
     submission.items = fromBinary(ItemListSchema, bytes).items;
   } catch {

@@ -1,9 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FailureKind, FinishReason, Retry } from "../../../../gen/index.js";
 import { ManualClock } from "../../../../test/manual-clock.js";
+import { temporaryFolder } from "../../../../test/temporary-folder.js";
 import { textOf } from "../../../runtime/items.js";
 import { ask, method, ServedModel, user } from "../../fixtures/served-model.js";
 import { replay } from "./index.js";
@@ -113,16 +111,11 @@ describe("which script is played", () => {
 
 describe("a script", () => {
   it("field-case-104: may have a byte order mark, CRLF, blank lines and no final newline", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "replay-"));
-    try {
-      const lines = ['{"task":"a","calls":[]}', "", '{"task":"b","agent":"x","calls":[{"text":"hi"}]}'];
-      await writeFile(join(folder, "script.jsonl"), `\uFEFF${lines.join("\r\n")}`);
-      await using served = await ServedModel.start(replay({ file: "script.jsonl" }, { folder }));
-      const { key } = await served.open("g1", { taskId: { id: "b" }, agentId: "x" });
-      expect(said(await served.answer(ask([user("?")]), key))).toBe("hi");
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const lines = ['{"task":"a","calls":[]}', "", '{"task":"b","agent":"x","calls":[{"text":"hi"}]}'];
+    const folder = temporaryFolder({ "script.jsonl": `\uFEFF${lines.join("\r\n")}` });
+    await using served = await ServedModel.start(replay({ file: "script.jsonl" }, { folder }));
+    const { key } = await served.open("g1", { taskId: { id: "b" }, agentId: "x" });
+    expect(said(await served.answer(ask([user("?")]), key))).toBe("hi");
   });
 
   it("field-case-103: is refused at start with line, field, expected and found, all bad lines at once", () => {
