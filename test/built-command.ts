@@ -2,6 +2,7 @@
 // what is older than its sources.
 import { execFile } from "node:child_process";
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -46,6 +47,8 @@ async function build(): Promise<void> {
       console.warn(`The command is built although its types are wrong:\n${outputOf(error)}`);
     });
     moveChanged(staging);
+    // As npm run build does: npx starts it by its mode.
+    chmodSync(builtCommand, 0o755);
     writeFileSync(stamp, newest);
   } finally {
     rmSync(staging, { recursive: true, force: true });

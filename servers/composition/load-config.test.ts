@@ -58,10 +58,10 @@ it("tells every problem at once, each with its line", async () => {
 servers:
   maths: { environment: reasoning, max_session: 4 }
   nothing: { listen: 127.0.0.1:1 }
-runs: {}
+rum: {}
 `),
   ).toEqual([
-    'c.yaml:5: runs: unknown key; did you mean "run"?',
+    'c.yaml:5: rum: unknown key; did you mean "run"?',
     'c.yaml:3: servers.maths.max_session: unknown key; did you mean "max_sessions"?',
     "c.yaml:4: servers.nothing: expected exactly one of the keys environment, agent, model, episode, sandbox",
   ]);

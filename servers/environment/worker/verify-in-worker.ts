@@ -1,6 +1,7 @@
 import { FailureKind, Retry } from "../../../gen/index.js";
-import { type FailureInit, OperationFailure } from "../../runtime/failure.js";
+import { OperationFailure } from "../../runtime/failure.js";
 import type { Measured, Work } from "../definition/verifying.js";
+import type { WorkerAnswer } from "./worker-answer.js";
 import { WorkerThread } from "./worker-thread.js";
 
 /** How a verifier is run in threads. */
@@ -11,11 +12,6 @@ export interface WorkerOptions {
 
 /** Work as a thread gets it: a copy, without a signal; a thread whose result nobody wants is ended. */
 export type WorkerWork<Data, State> = Omit<Work<Data, State>, "signal">;
-
-/** What a thread answers. */
-export type WorkerAnswer =
-  | { readonly measured: Measured }
-  | { readonly error: { readonly text: string; readonly failure: FailureInit | undefined } };
 
 /**
  * A `verify` for defineEnvironment that burns CPU in a thread of its own, so that other sessions and health stay quick

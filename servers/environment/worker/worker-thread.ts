@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { WorkerAnswer } from "./verify-in-worker.js";
+import type { WorkerAnswer } from "./worker-answer.js";
 import { workerCode } from "./worker-code.js";
 
 /** Lets a thread load TypeScript, as the process itself loads the modules of a configuration. */
