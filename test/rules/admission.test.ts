@@ -1,4 +1,5 @@
 import { expect, describe as group, it } from "vitest";
+import { EnvironmentService } from "../../gen/index.js";
 import * as fixture from "./fixture.js";
 
 const { seed, step, close } = fixture;
@@ -79,6 +80,38 @@ group("R12: admission", () => {
     await f.client.unary(close, fixture.closeRequest("b"));
     expect((await waiting).error?.reason).toBe("SESSION_CLOSED");
     expect(f.controls.counts.seed).toBe(1);
+  });
+
+  it("lets no step in between the place and the beginning of a queued Seed (R3)", async () => {
+    // Where in the loop the steps come depends on what was sent before them: each place is tried.
+    for (let before = 0; before < 12; before += 1) {
+      await using f = await fixture.startFixture({ maxSessions: 1, queueTimeoutMs: 60_000 });
+      await f.client.unary(seed, fixture.seedRequest("a"));
+      const queued = f.another().unary(seed, fixture.seedRequest("b"));
+      await f.client.unary(fixture.describe, {});
+      const operations = [
+        { operation: { case: "close" as const, value: fixture.closeRequest("a") } },
+        ...Array.from({ length: before }, () => fixture.stepRequest(0, "go", "nobody")).map((value) => ({
+          operation: { case: "step" as const, value },
+        })),
+        ...Array.from({ length: 60 }, () => fixture.stepRequest(0, "go", "b")).map((value) => ({
+          operation: { case: "step" as const, value },
+        })),
+      ];
+      const stream = f.another().duplex(EnvironmentService.method.stepStream);
+      for (const [i, operation] of operations.entries()) {
+        stream.write({ frame: BigInt(i + 1), operations: [operation] });
+      }
+      for (let i = 0; i < operations.length; i += 1) {
+        const { answer } = (await stream.read())?.answers[0] ?? {};
+        if (answer?.case === "error") expect(answer.value.message).not.toContain("unexpected");
+      }
+      stream.end();
+      expect((await queued).error).toBeUndefined();
+      const { error } = await f.client.unary(step, fixture.stepRequest(0, "go", "b"));
+      expect(error).toBeUndefined();
+      expect((await f.client.unary(step, fixture.stepRequest(1, "go", "b"))).message?.stepIndex).toBe(1);
+    }
   });
 
   it("frees the place of a Seed that failed", async () => {
