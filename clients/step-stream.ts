@@ -111,9 +111,13 @@ class ResumedSteps {
     while (!this.#closing || this.#unanswered.size > 0) {
       if (this.#unanswered.size === 0) await this.#woken();
       if (this.#unanswered.size === 0) continue;
+      const beganAt = scope.clock.now();
       try {
         await this.#attempt(() => budget.reset());
       } catch (lost) {
+        // A connection that lived long, or was lost while nothing was asked of it, is another trouble than the one before.
+        const lived = scope.clock.now() - beganAt >= scope.policy.withinMs;
+        if (lived || this.#unanswered.size === 0) budget.reset();
         try {
           await pauseOrThrow(lost, budget, scope);
         } catch (error) {

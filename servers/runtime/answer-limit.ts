@@ -18,7 +18,8 @@ export function answerLimit(
   if (bytes < 1) {
     throw invalidField(maxMessageHeader, `expected a number of bytes from 1 on, found "${declared}"`);
   }
-  return Math.min(limits.maxMessageBytes, bytes);
+  // It declares more, never less: metadata must not decide how an operation ends (R2).
+  return Math.min(limits.maxMessageBytes, Math.max(usualMaxMessageBytes, bytes));
 }
 
 /** Bytes of a message that is kept and read by whoever asks later, whatever it declares: an event, an outcome, a capture. */

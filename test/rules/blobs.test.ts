@@ -151,5 +151,12 @@ group("BLOBS", () => {
     expect(judged.messages.at(-1)?.event.value).toMatchObject({
       outcome: { value: { diagnosticsJson: '{"answer":"by reference","patch":"the patch"}' } },
     });
+    // The blobs go; what was verified is replayed all the same (R2).
+    for (let minutes = 0; minutes < 12; minutes += 1) {
+      f.clock.advance(60_000);
+      await f.client.unary(fixture.keepAlive, { sessionId: "s1" });
+    }
+    expect(await refused(read(blobs, refOf(patch)))).toMatch(/not_found/);
+    expect((await f.client.stream(verify, handedIn(patch))).messages.at(-1)).toEqual(judged.messages.at(-1));
   });
 });

@@ -27,7 +27,9 @@ export function endStep<Data, State>(
   }
   const over = parts.every(({ ended }) => ended !== undefined);
   const terminated = gathered.episodeTerminated || parts.every(({ ended }) => ended === "terminated");
-  const truncated = !terminated && (over || gathered.episodeTruncated || stepIndex + 1 === session.maxSteps);
+  const truncated =
+    !terminated &&
+    (over || gathered.episodeTruncated || stepIndex + 1 >= (session.maxSteps ?? Number.POSITIVE_INFINITY));
   if (terminated || truncated) {
     for (const part of parts) part.ended ??= terminated ? "terminated" : "truncated";
     return { terminated, truncated, next: [] };

@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { clone, create } from "@bufbuild/protobuf";
 import { type Split, SplitSchema, type Task, type TaskId, TaskSchema } from "../../../gen/index.js";
 import { Refusal, unknownName } from "../../runtime/refusal.js";
 import { authorCall } from "../author-call.js";
@@ -44,10 +44,8 @@ export function taskCatalogue(
       return found;
     },
     at(split, index) {
-      const task = create(
-        TaskSchema,
-        authorCall(() => split.at(index)),
-      );
+      // A copy: what the author keeps is not written to.
+      const task = authorCall(() => clone(TaskSchema, create(TaskSchema, split.at(index))));
       task.environment = environment;
       task.split = split.name;
       task.revision = split.revision;

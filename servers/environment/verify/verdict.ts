@@ -62,15 +62,16 @@ export function verdictOf<Data, State>(
 
 /** What was measured of the stage that the session is at (ENV-STAG-004). */
 function stageVerdict(
-  { stageReward, episodeOver }: Measured,
+  { stageReward, episodeOver, masked }: Measured,
   { index, names }: StageProgress,
   inRange: (value: number, what: string) => Reward,
 ): MessageInitShape<typeof StageVerdictSchema> {
-  if (stageReward === undefined)
+  // What is no valid measurement has no number (R8).
+  if (stageReward === undefined && masked === undefined)
     throw authorFault(kind, "a task with stages: expected stageReward of the stage that was verified");
   return {
     stageIndex: index,
-    stageReward: inRange(stageReward, "the stage's reward"),
+    ...(stageReward === undefined ? {} : { stageReward: inRange(stageReward, "the stage's reward") }),
     episodeOver: episodeOver === true || index + 1 >= names.length,
   };
 }

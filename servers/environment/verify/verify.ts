@@ -12,7 +12,7 @@ import { fingerprint } from "../../runtime/fingerprint.js";
 import type { Delivered } from "../../runtime/ledger.js";
 import { invalidField, Refusal, unsupported } from "../../runtime/refusal.js";
 import type { EnvironmentContext } from "../environment-context.js";
-import { worldOf } from "../environment-session.js";
+import { type EnvironmentSession, worldOf } from "../environment-session.js";
 import { digestOf } from "../seed/begin-world.js";
 import { readSubmission } from "./read-submission.js";
 import { score } from "./score.js";
@@ -73,36 +73,35 @@ function verifySession<Data, State>(
     const name = `session:${sessionId}:${verificationIndex}`;
     return stateless.perform(request, { name, of: sealed, maxBytes });
   }
-  const submission = readSubmission(request.submission, {
-    agentIds: prepared.agentIds,
-    answerBlocks: definition.answerBlocks,
-    blobs,
-  });
-  checkNoSteps(submission);
-  const known = sessions.known(sessionId);
-  if (sealed !== undefined && known.state !== undefined && digestOf(sealed.task) !== known.state.taskDigest) {
-    throw invalidState();
-  }
   const { timeout: bounds } = runtime.limits;
-  const timeoutMs =
-    request.timeout === undefined
-      ? (known.state?.verifyTimeoutMs ?? bounds.defaultMs)
-      : clamp(request.timeout, bounds);
+  const timeoutOf = ({ verifyTimeoutMs }: EnvironmentSession<Data, State>): number =>
+    request.timeout === undefined ? verifyTimeoutMs : clamp(request.timeout, bounds);
+  let submission: Submission;
   return sessions.operate<VerifyResult>(sessionId, {
     kind: "verification",
     index: verificationIndex,
     fingerprint: fingerprint(VerifyRequestSchema, request),
-    timeoutMs,
+    timeoutMs: timeoutOf,
     context: { stage: Stage.VERIFY },
     harmless: true,
     events: verificationEvents,
     check({ state }) {
+      // Read for a new verification only: a repeat is answered though its blobs have gone (R2).
+      submission = readSubmission(request.submission, {
+        agentIds: prepared.agentIds,
+        answerBlocks: definition.answerBlocks,
+        blobs,
+      });
+      checkNoSteps(submission);
+      if (sealed !== undefined && state !== undefined && digestOf(sealed.task) !== state.taskDigest) {
+        throw invalidState();
+      }
       // ENV-VRFY-018
       if (state?.verified)
         throw new Refusal("EPISODE_ENDED", "the final verification is done: nothing is verified any more");
     },
     async run({ session, state, operation, execution, answerId }) {
-      tellAccepted(operation, timeoutMs);
+      tellAccepted(operation, timeoutOf(state));
       if (final) {
         // ENV-FENC-001, ALL-PRIN-010: from here on nothing is stepped, and no agent acts.
         state.fenced = true;
