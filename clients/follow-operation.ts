@@ -123,9 +123,7 @@ class FollowedStream<E, T> implements OperationStream<E, T>, AsyncIterator<E, un
       } catch (error) {
         lost = error;
       }
-      // A connection that told something new, or lived long, ends the trouble before it.
-      const lived = scope.clock.now() - beganAt >= scope.policy.withinMs;
-      if (this.lastSequence > before || lived) budget.reset();
+      budget.connectionEnded({ beganAt, achieved: this.lastSequence > before });
       await pauseOrThrow(lost, budget, { ...scope, signal: this.#signal });
     }
   }

@@ -78,6 +78,12 @@ export class RepeatBudget {
     this.#refused = 0;
   }
 
+  /** A connection has ended. One that achieved something, or lived long, ends the trouble that was before it. */
+  connectionEnded({ beganAt, achieved }: { readonly beganAt: number; readonly achieved: boolean }): void {
+    const { clock, policy } = this.#scope;
+    if (achieved || clock.now() - beganAt >= policy.withinMs) this.reset();
+  }
+
   /** After an attempt that failed so: milliseconds to wait before the next one, or undefined to give up. */
   after(error: unknown): number | undefined {
     if (!(error instanceof CallError)) return undefined;

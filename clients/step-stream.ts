@@ -115,9 +115,8 @@ class ResumedSteps {
       try {
         await this.#attempt(() => budget.reset());
       } catch (lost) {
-        // A connection that lived long, or was lost while nothing was asked of it, is another trouble than the one before.
-        const lived = scope.clock.now() - beganAt >= scope.policy.withinMs;
-        if (lived || this.#unanswered.size === 0) budget.reset();
+        // One that was lost while nothing was asked of it had done all that it was for.
+        budget.connectionEnded({ beganAt, achieved: this.#unanswered.size === 0 });
         try {
           await pauseOrThrow(lost, budget, scope);
         } catch (error) {

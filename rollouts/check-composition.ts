@@ -1,4 +1,4 @@
-import { toBinary } from "@bufbuild/protobuf";
+import { encodedBytes } from "../clients/channel/encode-message.js";
 import { usualMaxMessageBytes } from "../clients/metadata.js";
 import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.js";
 import { type RunRequest, RunRequestSchema, type ServiceInfo } from "../gen/index.js";
@@ -78,7 +78,7 @@ export function checkSizes(plan: Plan, request: RunRequest, { episode, environme
     .filter(({ repeat }) => repeat === 0)
     .flatMap((planned) => {
       const whole = episodeRequest(request, planned, contextOf(planned, 0));
-      const size = toBinary(RunRequestSchema, whole).length;
+      const size = encodedBytes(RunRequestSchema, whole);
       return size <= limit
         ? []
         : [`${planned.place}: expected a task whose message has at most ${limit} bytes, found ${size}`];

@@ -1,5 +1,6 @@
-import Database from "libsql";
+import type Database from "libsql";
 import { ConfigError } from "../servers/composition/config-error.js";
+import { closeExclusively, openExclusively, sqliteCode } from "../servers/runtime/exclusive-database.js";
 
 /**
  * Where an episode of a run stands: to be begun; begun; its verdict is stored; its failure is final; its attempts were
@@ -33,6 +34,13 @@ export type RunFact =
   | "rollouts_bytes"
   | "failures_bytes";
 
+const tables = `
+  CREATE TABLE IF NOT EXISTS run (fact TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS episode (
+    rollout_id TEXT PRIMARY KEY, state TEXT NOT NULL, attempts INTEGER NOT NULL, reward REAL
+  ) WITHOUT ROWID;
+`;
+
 /**
  * The index of a run: what is planned, how many attempts each episode has begun, what has landed. It only says where
  * to go on; verdicts are in `rollouts.jsonl`, from which it can be made again. While it is open the run is this
@@ -44,24 +52,15 @@ export class RunIndex {
 
   /** Opens the index, making it where it is missing. Throws ConfigError where another run has it open, or it is none. */
   constructor(path: string) {
-    this.#db = new Database(path);
+    // Two runs in one folder would mix their verdicts.
     try {
-      // Exclusive from here to the end: two runs in one folder would mix their verdicts.
-      this.#db.exec(
-        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;",
-      );
-      this.#db.exec(`
-        CREATE TABLE IF NOT EXISTS run (fact TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-        CREATE TABLE IF NOT EXISTS episode (
-          rollout_id TEXT PRIMARY KEY, state TEXT NOT NULL, attempts INTEGER NOT NULL, reward REAL
-        ) WITHOUT ROWID;
-        BEGIN IMMEDIATE; COMMIT;
-      `);
-      this.#begin = this.#db.prepare(
-        "UPDATE episode SET state = 'running', attempts = max(attempts, ?) WHERE rollout_id = ?",
-      );
+      [this.#db, this.#begin] = openExclusively(path, tables, (database) => [
+        database,
+        database.prepare(
+          "UPDATE episode SET state = 'running', attempts = max(attempts, ?) WHERE rollout_id = ?",
+        ),
+      ]);
     } catch (error) {
-      this.#db.close();
       throw new ConfigError([`${path}: ${whyNot(error)}`]);
     }
   }
@@ -118,14 +117,12 @@ export class RunIndex {
 
   /** Closes the index, its log merged into its file. */
   close(): void {
-    // The driver keeps the file open until its statements are collected; the lock must not last as long.
-    this.#db.exec("PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT count(*) FROM run;");
-    this.#db.close();
+    closeExclusively(this.#db, "run");
   }
 }
 
 function whyNot(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = sqliteCode(error);
   if (code === "SQLITE_BUSY")
     return "another run is using this folder; wait for its end or choose another --out";
   if (code === "SQLITE_NOTADB" || code === "SQLITE_CORRUPT") {

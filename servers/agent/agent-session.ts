@@ -1,4 +1,5 @@
-import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { encodedBytes } from "../../clients/channel/encode-message.js";
 import {
   type ActivateResponse,
   ActivateResponseSchema,
@@ -62,5 +63,5 @@ export class Transcript {
 
 /** The events of one activation. */
 export function activationEvents(): EventLog<ActivateResponse> {
-  return new EventLog<ActivateResponse>((event) => toBinary(ActivateResponseSchema, event).length);
+  return new EventLog<ActivateResponse>((event) => encodedBytes(ActivateResponseSchema, event));
 }

@@ -16,9 +16,13 @@ export interface NamedServer {
 
 /** `host:port`, `[::1]:port`. */
 export function listenOf(listen: string | undefined): { readonly host?: string; readonly port?: number } {
-  if (listen === undefined) return {};
-  const at = listen.lastIndexOf(":");
-  return { host: listen.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(listen.slice(at + 1)) };
+  return listen === undefined ? {} : hostAndPort(listen);
+}
+
+/** The parts of `host:port`. */
+export function hostAndPort(text: string): { readonly host: string; readonly port: number } {
+  const at = text.lastIndexOf(":");
+  return { host: text.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(text.slice(at + 1)) };
 }
 
 /** A path of the configuration, from where it stands. */

@@ -1,6 +1,7 @@
 import type { CallObserver } from "../runtime/call-observer.js";
 import { ConfigError } from "./config-error.js";
 import type { Config } from "./load-config.js";
+import { hostAndPort } from "./server-address.js";
 import { thrownText } from "./thrown-text.js";
 
 /** What the servers of a process are watched by. */
@@ -19,13 +20,8 @@ export async function startTelemetryOf(config: Config): Promise<ServerTelemetry 
   const asked = config.telemetry;
   if (asked?.prometheus === undefined && asked?.traces === undefined) return undefined;
   const { metricsObserver, showLive, startTelemetry, traceObserver } = await import("../telemetry/index.js");
-  const at = asked.prometheus?.lastIndexOf(":") ?? 0;
   const started = await startTelemetry({
-    ...(asked.prometheus === undefined
-      ? {}
-      : {
-          prometheus: { host: asked.prometheus.slice(0, at), port: Number(asked.prometheus.slice(at + 1)) },
-        }),
+    prometheus: asked.prometheus === undefined ? undefined : hostAndPort(asked.prometheus),
     traces: asked.traces,
   }).catch((error: unknown) => {
     throw new ConfigError([`${config.file}: telemetry.prometheus: ${thrownText(error)}`]);

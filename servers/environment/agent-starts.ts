@@ -27,26 +27,18 @@ export interface ReadStarts<State> {
   readonly next: readonly string[];
 }
 
-/** How starts are read. */
-export interface ReadStartsOptions {
-  /** A step takes the actions of all who are next. */
-  readonly simultaneous: boolean;
-  /** Of the failure of starts that name what is not there. */
-  readonly kind: FailureKind;
-}
-
 /**
  * Reads what an author begins a session or a stage with. One agent is the case in which what is its own stands beside
- * `agents`. Throws a failure where an agent or a tool is named that there is not.
+ * `agents`. Throws a failure of `kind` where an agent or a tool is named that there is not.
  */
 export function readStarts<State>(
   prepared: PreparedEnvironment<State>,
   starts: AgentStarts,
-  { simultaneous, kind }: ReadStartsOptions,
+  kind: FailureKind,
 ): ReadStarts<State> {
-  const { agentIds, hasSteps } = prepared;
+  const { agentIds, hasSteps, turnRules } = prepared;
   const named = namedStarts(starts, agentIds, kind);
-  const next = starts.next ?? (simultaneous ? agentIds : agentIds.slice(0, 1));
+  const next = starts.next ?? (turnRules.simultaneous ? agentIds : agentIds.slice(0, 1));
   checkAgents(next, agentIds, { what: "next", kind });
   // ENV-SEED-027
   if (hasSteps && next.length === 0) {

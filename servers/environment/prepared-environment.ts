@@ -12,6 +12,14 @@ export const soleAgent = "agent";
 /** Bound of a step where neither caller nor definition says one, in milliseconds. */
 const defaultStepTimeoutMs = 60_000;
 
+/** What every step of an environment is held to. */
+export interface TurnRules {
+  /** A step takes the actions of all who are next (ENV-MULT-005). */
+  readonly simultaneous: boolean;
+  /** Arguments off a tool's schema are refused (feature STRICT_ARGUMENTS). */
+  readonly strictArguments: boolean;
+}
+
 /** What follows from a definition, made once for all sessions. */
 export interface PreparedEnvironment<State> {
   /** The agents of every session, in the definition's order. */
@@ -23,6 +31,8 @@ export interface PreparedEnvironment<State> {
   readonly hasSteps: boolean;
   /** Tensors of an action; empty where none are declared. */
   readonly actionSpace: readonly TensorSpec[];
+  /** What steps are held to beside where their session stands. */
+  readonly turnRules: TurnRules;
   /** What a step's reward is. */
   readonly stepReward: StepReward;
   /** Bound of a step that asks for none, in milliseconds. */
@@ -51,6 +61,10 @@ export function prepareEnvironment<Data, State>(
     actionKinds: actionKindsOf(definition),
     hasSteps: definition.step !== undefined || definition.tools !== undefined,
     actionSpace: (definition.actionSpace ?? []).map((spec) => create(TensorSpecSchema, spec)),
+    turnRules: {
+      simultaneous: definition.simultaneousTurns ?? false,
+      strictArguments: definition.strictArguments ?? false,
+    },
     stepReward: stepRewardOf(definition.reward),
     stepTimeoutMs: clamp(fromMs(definition.stepTimeoutMs ?? defaultStepTimeoutMs), timeouts),
   };

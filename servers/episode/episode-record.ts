@@ -1,4 +1,5 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { encodedBytes } from "../../clients/channel/encode-message.js";
 import {
   type CleanUp,
   type EpisodeEvent,
@@ -70,7 +71,7 @@ export class EpisodeRecord {
     this.#orphanGraceMs = orphanGrace === undefined ? defaultOrphanGraceMs : toMs(orphanGrace);
     const kept = (stored?.acked === true ? stored.events.slice(-1) : stored?.events) ?? [];
     const gone = (stored?.events.length ?? 0) - kept.length;
-    this.events = new EventLog((event) => toBinary(EpisodeEventSchema, event).length, { last: BigInt(gone) });
+    this.events = new EventLog((event) => encodedBytes(EpisodeEventSchema, event), { last: BigInt(gone) });
     if (stored !== undefined) this.#restore(stored, kept);
   }
 
@@ -109,7 +110,7 @@ export class EpisodeRecord {
   readonly tell = (event: EpisodeTold): void => {
     const told = create(EpisodeEventSchema, { event });
     const large = event.case === "item" || event.case === "step";
-    if (large && toBinary(EpisodeEventSchema, told).length > this.#maxEventBytes) return;
+    if (large && encodedBytes(EpisodeEventSchema, told) > this.#maxEventBytes) return;
     this.events.append(told);
     this.journal.event(told);
   };

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import Database from "libsql";
+import type Database from "libsql";
 import {
   type EpisodeEvent,
   EpisodeEventSchema,
@@ -12,8 +12,23 @@ import {
   RunRequestSchema,
 } from "../../gen/index.js";
 import type { Clock } from "../runtime/clock.js";
+import { closeExclusively, openExclusively, sqliteCode } from "../runtime/exclusive-database.js";
 import { newInstanceId } from "../runtime/instance.js";
 import type { EpisodeJournal } from "./episode-journal.js";
+
+const tables = `
+  CREATE TABLE IF NOT EXISTS server (fact TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS episode (
+    place INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT, ended_at REAL,
+    acked INTEGER NOT NULL DEFAULT 0, scored TEXT
+  );
+  CREATE TABLE IF NOT EXISTS event (
+    key TEXT NOT NULL, sequence INTEGER NOT NULL, event TEXT NOT NULL, PRIMARY KEY (key, sequence)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS trajectory (
+    key TEXT NOT NULL, sequence INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (key, sequence)
+  ) WITHOUT ROWID;
+`;
 
 /** Layout of the file; another one is not read. */
 const layout = "1";
@@ -62,30 +77,12 @@ export class EpisodeStore implements Disposable {
     this.#clock = clock;
     // It holds tasks whole, their privileged parts too.
     closeSync(openSync(path, "a", 0o600));
-    this.#db = new Database(path);
     try {
-      this.#db.exec(
-        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;",
-      );
-      this.#db.exec(`
-        CREATE TABLE IF NOT EXISTS server (fact TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-        CREATE TABLE IF NOT EXISTS episode (
-          place INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT, ended_at REAL,
-          acked INTEGER NOT NULL DEFAULT 0, scored TEXT
-        );
-        CREATE TABLE IF NOT EXISTS event (
-          key TEXT NOT NULL, sequence INTEGER NOT NULL, event TEXT NOT NULL, PRIMARY KEY (key, sequence)
-        ) WITHOUT ROWID;
-        CREATE TABLE IF NOT EXISTS trajectory (
-          key TEXT NOT NULL, sequence INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (key, sequence)
-        ) WITHOUT ROWID;
-        BEGIN IMMEDIATE; COMMIT;
-      `);
-      if (this.#fact("layout", layout) !== layout) throw new Error("was written by another version");
-      this.instanceId = this.#fact("instance_id", newInstanceId());
-      this.#statements = prepare(this.#db);
+      [this.#db, this.instanceId, this.#statements] = openExclusively(path, tables, (database) => {
+        if (fact(database, "layout", layout) !== layout) throw new Error("was written by another version");
+        return [database, fact(database, "instance_id", newInstanceId()), prepare(database)] as const;
+      });
     } catch (error) {
-      this.#db.close();
       throw new Error(`${path}: ${whyNot(error)}`);
     }
   }
@@ -148,20 +145,11 @@ export class EpisodeStore implements Disposable {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    // The driver keeps the file open until its statements are collected; the lock must not last as long.
-    this.#db.exec("PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT count(*) FROM server;");
-    this.#db.close();
+    closeExclusively(this.#db, "server");
   }
 
   [Symbol.dispose](): void {
     this.close();
-  }
-
-  /** A fact of the server, written down where there is none yet. */
-  #fact(fact: string, value: string): string {
-    this.#db.prepare("INSERT OR IGNORE INTO server VALUES (?, ?)").run(fact, value);
-    const row = this.#db.prepare("SELECT value FROM server WHERE fact = ?").get(fact);
-    return (row as { readonly value: string }).value;
   }
 
   #content({ key, request, endedAt, acked, scored }: EpisodeRow): StoredContent | undefined {
@@ -206,6 +194,13 @@ function prepare(db: Database.Database) {
   };
 }
 
+/** A fact of the server, written down where there is none yet. */
+function fact(database: Database.Database, name: string, value: string): string {
+  database.prepare("INSERT OR IGNORE INTO server VALUES (?, ?)").run(name, value);
+  const row = database.prepare("SELECT value FROM server WHERE fact = ?").get(name);
+  return (row as { readonly value: string }).value;
+}
+
 function texts(rows: unknown[]): string[] {
   return (rows as { readonly text: string }[]).map(({ text }) => text);
 }
@@ -220,7 +215,7 @@ function unpacked<D extends DescMessage>(schema: D, text: string): MessageShape<
 }
 
 function whyNot(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = sqliteCode(error);
   if (code === "SQLITE_BUSY") return "another server keeps its records here; give each a file of its own";
   if (code === "SQLITE_NOTADB" || code === "SQLITE_CORRUPT")
     return "expected records of an episode server, found something else; choose another file";

@@ -1,4 +1,5 @@
-import { clone, create, toBinary } from "@bufbuild/protobuf";
+import { clone, create } from "@bufbuild/protobuf";
+import { encodedBytes } from "../../clients/channel/encode-message.js";
 import {
   type Artifact,
   ArtifactSchema,
@@ -19,7 +20,7 @@ const wrappingBytes = 1024;
  */
 export function fitOutcome(outcome: EpisodeOutcome, maxMessageBytes: number): EpisodeOutcome {
   const limit = maxMessageBytes - wrappingBytes;
-  const fits = (told: EpisodeOutcome): boolean => toBinary(EpisodeOutcomeSchema, told).length <= limit;
+  const fits = (told: EpisodeOutcome): boolean => encodedBytes(EpisodeOutcomeSchema, told) <= limit;
   if (fits(outcome)) return outcome;
   const smaller = clone(EpisodeOutcomeSchema, outcome);
   delete smaller.submission;

@@ -1,4 +1,5 @@
-import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { encodedBytes } from "../../clients/channel/encode-message.js";
 import {
   type ReadTrajectoryResponse,
   ReadTrajectoryResponseSchema,
@@ -27,7 +28,7 @@ export class Trajectory {
   restore(records: readonly ReadTrajectoryResponse[], released: TrajectoryRef | undefined): void {
     this.#records = [...records];
     this.#bytes = records.reduce(
-      (sum, record) => sum + toBinary(ReadTrajectoryResponseSchema, record).length,
+      (sum, record) => sum + encodedBytes(ReadTrajectoryResponseSchema, record),
       0,
     );
     this.#released = released;
@@ -40,7 +41,7 @@ export class Trajectory {
     if (this.#released !== undefined) return;
     const sequence = BigInt(this.#records.length + 1);
     const entry = create(ReadTrajectoryResponseSchema, { sequence, agentId, record });
-    const bytes = toBinary(ReadTrajectoryResponseSchema, entry).length;
+    const bytes = encodedBytes(ReadTrajectoryResponseSchema, entry);
     if (bytes > this.maxRecordBytes) {
       this.miss(
         `a record of ${bytes} bytes is larger than the ${this.maxRecordBytes} that a message may have`,

@@ -44,10 +44,7 @@ function worldOfStart<Data, State>(
 ): EnvironmentSession<Data, State> {
   const { runtime, definition, prepared } = context;
   const { task } = origin;
-  const starts = readStarts(prepared, started, {
-    simultaneous: definition.simultaneousTurns ?? false,
-    kind: FailureKind.SEED_FAILED,
-  });
+  const starts = readStarts(prepared, started, FailureKind.SEED_FAILED);
   const taskDigest = digestOf(task);
   const stages = firstStage(started.stages, definition.advance !== undefined);
   const seed = started.seed ?? origin.seed;

@@ -53,10 +53,7 @@ export function advance<Data, State>(
         stageIndex: index,
         signal: execution.signal,
       });
-      const starts = readStarts(prepared, advanced, {
-        simultaneous: definition.simultaneousTurns ?? false,
-        kind: FailureKind.SEED_FAILED,
-      });
+      const starts = readStarts(prepared, advanced, FailureKind.SEED_FAILED);
       const answer = create(AdvanceResponseSchema, {
         answerId,
         stage: { stageIndex: index, name: stages.names[index] ?? "" },

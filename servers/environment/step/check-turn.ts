@@ -2,16 +2,13 @@ import { Refusal } from "../../runtime/refusal.js";
 import type { Session } from "../../runtime/session.js";
 import { authorCall } from "../author-call.js";
 import { type EnvironmentSession, partOf } from "../environment-session.js";
+import type { TurnRules } from "../prepared-environment.js";
 import type { PreparedTool } from "../tool/prepared-tool.js";
 import { problemText } from "../tool/run-tool.js";
 import type { ReadAction } from "./check-step.js";
 
 /** What a step is held to beside where its session stands. */
-export interface TurnRules {
-  /** A step takes the actions of all who are next (ENV-MULT-005). */
-  readonly simultaneous: boolean;
-  /** Arguments off a tool's schema are refused (feature STRICT_ARGUMENTS). */
-  readonly strictArguments: boolean;
+export interface NumberedTurnRules extends TurnRules {
   /** The index that the caller gave the step, if it did. */
   readonly index: number | undefined;
 }
@@ -20,7 +17,7 @@ export interface TurnRules {
 export function checkTurn<Data, State>(
   session: Session<EnvironmentSession<Data, State>>,
   actions: readonly ReadAction[],
-  { simultaneous, strictArguments, index }: TurnRules,
+  { simultaneous, strictArguments, index }: NumberedTurnRules,
 ): void {
   const { state } = session;
   if (state === undefined) return;

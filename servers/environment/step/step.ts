@@ -21,7 +21,7 @@ export function step<Data, State>(
   request: StepRequest,
   maxBytes: number,
 ): Delivered<StepResponse> {
-  const { runtime, definition, prepared, sessions } = context;
+  const { runtime, prepared, sessions } = context;
   const actions = checkStep(context, request);
   const { sessionId, name, timeout } = request;
   const timeoutMs = timeout === undefined ? prepared.stepTimeoutMs : clamp(timeout, runtime.limits.timeout);
@@ -34,12 +34,7 @@ export function step<Data, State>(
     fingerprint: fingerprint(StepRequestSchema, request),
     timeoutMs,
     context: { stage: Stage.STEP },
-    check: (open) =>
-      checkTurn(open, actions, {
-        simultaneous: definition.simultaneousTurns ?? false,
-        strictArguments: definition.strictArguments ?? false,
-        index,
-      }),
+    check: (open) => checkTurn(open, actions, { ...prepared.turnRules, index }),
     run(run) {
       const deliverable = (response: StepResponse): StepResponse => {
         if (timeout !== undefined) response.timeout = fromMs(timeoutMs);

@@ -1,4 +1,5 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { encodedBytes } from "../../../clients/channel/encode-message.js";
 import {
   type GetTaskRequest,
   type GetTaskResponse,
@@ -44,7 +45,7 @@ export function listTasks(
   let bytes = pageBytes;
   for (; index < end && tasks.length < wanted; index += 1) {
     const task = seenBy(catalogue.at(split, index), includePrivileged);
-    bytes += toBinary(TaskSchema, task).length + framing;
+    bytes += encodedBytes(TaskSchema, task) + framing;
     if (bytes > maxBytes) {
       if (tasks.length === 0) throw tooLarge({ limit: maxBytes, actual: bytes });
       break;

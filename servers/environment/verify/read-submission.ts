@@ -1,29 +1,22 @@
 import { create } from "@bufbuild/protobuf";
 import { type Block, type Item, Role, type Submission, SubmissionSchema } from "../../../gen/index.js";
-import type { BlobStore } from "../../runtime/blobs/blob-store.js";
 import { resolveRefs } from "../../runtime/blobs/resolve-refs.js";
 import { invalidField, Refusal } from "../../runtime/refusal.js";
+import type { EnvironmentContext } from "../environment-context.js";
 
 /** Kinds of blocks that a verifier reads where its definition says nothing. */
 const defaultAnswerBlocks = ["text", "json"];
-
-/** What a verifier reads. */
-export interface ReadableWork {
-  readonly agentIds: readonly string[];
-  /** Where the bytes are that it refers to. */
-  readonly blobs: BlobStore;
-  /** Kinds of the blocks of an answer; undefined: text and JSON. */
-  readonly answerBlocks: readonly string[] | undefined;
-}
 
 /**
  * A submission with all that it refers to. Refuses one that holds what cannot be read, by its path: an item that were skipped would turn right work
  * into a 0 (ENV-VRFY-015, field-case-33).
  */
-export function readSubmission(
+export function readSubmission<Data, State>(
+  { prepared, definition, blobs }: EnvironmentContext<Data, State>,
   given: Submission | undefined,
-  { agentIds, answerBlocks = defaultAnswerBlocks, blobs }: ReadableWork,
 ): Submission {
+  const { agentIds } = prepared;
+  const { answerBlocks = defaultAnswerBlocks } = definition;
   const seen = new Set<string>();
   for (const [i, agent] of given?.agents.entries() ?? []) {
     const path = `submission.agents[${i}]`;

@@ -60,7 +60,7 @@ const noLease = create(LeaseSchema);
 export function statelessVerifications<Data, State>(
   context: EnvironmentContext<Data, State>,
 ): StatelessVerifications {
-  const { runtime, definition, prepared, blobs } = context;
+  const { runtime, definition } = context;
   const { clock, limits, ledger } = runtime;
   const admission = runtime.admission({
     clock,
@@ -85,11 +85,7 @@ export function statelessVerifications<Data, State>(
         events: verificationEvents,
         admit(operation) {
           if (runtime.draining) throw drainingRefusal();
-          submission = readSubmission(request.submission, {
-            agentIds: prepared.agentIds,
-            answerBlocks: definition.answerBlocks,
-            blobs,
-          });
+          submission = readSubmission(context, request.submission);
           steps = readSteps(context, submission);
           data = authorCall(() => readTask(definition, of.task));
           const entered = admission.enter(() => operation.withdrawn);
@@ -177,15 +173,12 @@ async function replay<Data, State>(
 ): Promise<void> {
   const session = new Session<EnvironmentSession<Data, State>>(of.sessionId, of.context);
   session.state = state;
-  const rules = {
-    simultaneous: context.definition.simultaneousTurns ?? false,
-    strictArguments: context.definition.strictArguments ?? false,
-  };
+  const { turnRules } = context.prepared;
   for (const [index, actions] of steps.entries()) {
     signal.throwIfAborted();
     session.next.set("step", index);
     try {
-      checkTurn(session, actions, { ...rules, index });
+      checkTurn(session, actions, { ...turnRules, index });
     } catch (error) {
       if (!isInstance(error, Refusal)) throw error;
       const reason = `submission.steps[${index}] cannot be taken: ${error.rawMessage}`;

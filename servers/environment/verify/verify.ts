@@ -65,7 +65,7 @@ function verifySession<Data, State>(
   context: EnvironmentContext<Data, State>,
   { request, target, maxBytes, stateless }: OfSession,
 ): Delivered<VerifyResult> {
-  const { runtime, sessions, tokens, definition, prepared, blobs } = context;
+  const { runtime, sessions, tokens } = context;
   const { sessionId, verificationIndex, final } = target;
   const sealed = readState(context, target);
   if (sealed !== undefined && stateless !== undefined && !sessions.has(sessionId)) {
@@ -87,11 +87,7 @@ function verifySession<Data, State>(
     events: verificationEvents,
     check({ state }) {
       // Read for a new verification only: a repeat is answered though its blobs have gone (R2).
-      submission = readSubmission(request.submission, {
-        agentIds: prepared.agentIds,
-        answerBlocks: definition.answerBlocks,
-        blobs,
-      });
+      submission = readSubmission(context, request.submission);
       checkNoSteps(submission);
       if (sealed !== undefined && state !== undefined && digestOf(sealed.task) !== state.taskDigest) {
         throw invalidState();
