@@ -5,7 +5,7 @@ import {
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { type Clause, readClauses, readDescriptorSet } from "./contract-clauses.js";
+import { type Clause, readClauses, readDescriptorSet } from "../conformance/catalogue/contract-clauses.js";
 import { fillContract } from "./contract-tables.js";
 import { featureNames, lintClauses, readRemovedClauses } from "./lint-clauses.js";
 

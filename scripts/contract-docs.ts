@@ -2,7 +2,7 @@
 // With --check it writes nothing and fails where the page is not what the proto files give.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readClauses, readDescriptorSet } from "./contract-clauses.js";
+import { readClauses, readDescriptorSet } from "../conformance/catalogue/contract-clauses.js";
 import { fillContract } from "./contract-tables.js";
 import { featureNames, lintClauses, readRemovedClauses } from "./lint-clauses.js";
 

@@ -1,7 +1,7 @@
 // Fills the marked places of docs/contract.md with tables made from the comments of the proto files.
 import type { FileDescriptorSet } from "@bufbuild/protobuf/wkt";
-import type { Clause } from "./contract-clauses.js";
-import { commentBlocks } from "./proto-comments.js";
+import type { Clause } from "../conformance/catalogue/contract-clauses.js";
+import { commentBlocks } from "../conformance/catalogue/proto-comments.js";
 
 /** One value of an enum with its comment. */
 interface EnumRow {

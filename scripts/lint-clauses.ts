@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { FileDescriptorSet } from "@bufbuild/protobuf/wkt";
 import { parse } from "yaml";
 import { z } from "zod";
-import type { Clause } from "./contract-clauses.js";
+import type { Clause } from "../conformance/catalogue/contract-clauses.js";
 
 /** Ids that no clause may carry any more. */
 export interface RemovedClauses {

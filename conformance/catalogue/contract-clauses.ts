@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fromBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { suitePackage } from "./package-root.js";
 import { type CommentBlock, commentBlocks } from "./proto-comments.js";
 
 /** Word that says how far a clause binds. */
@@ -99,6 +100,8 @@ export function readClauses(set: FileDescriptorSet): ClauseReading {
 
 /** The compiled proto files, comments included, as `npm run generate` left them in `gen/`. */
 export function readDescriptorSet(): FileDescriptorSet {
-  const path = join(import.meta.dirname, "..", "gen", "touchstone.binpb");
-  return fromBinary(FileDescriptorSetSchema, readFileSync(path));
+  return fromBinary(
+    FileDescriptorSetSchema,
+    readFileSync(join(suitePackage.folder, "gen", "touchstone.binpb")),
+  );
 }

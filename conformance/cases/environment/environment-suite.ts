@@ -1,0 +1,71 @@
+import {
+  EnvironmentService,
+  type EnvironmentServiceDescribeResponse,
+  type ForkRequest,
+  Placement,
+  type SeedRequest,
+} from "../../../gen/index.js";
+import type { CleanUp, ProfileSuite } from "../../runner/profile-suite.js";
+import { statusText } from "../../subject/reply.js";
+import { type EnvironmentTrial, environmentTrial } from "./environment-trial.js";
+import { seedChecks } from "./seed.js";
+
+function opensSession(request: object): request is SeedRequest | ForkRequest {
+  const name = "$typeName" in request ? request.$typeName : "";
+  return name === "touchstone.v1.SeedRequest" || name === "touchstone.v1.ForkRequest";
+}
+
+/** The environment profile. */
+export const environmentSuite: ProfileSuite<EnvironmentTrial, EnvironmentServiceDescribeResponse> = {
+  profile: "environment",
+  checks: [...seedChecks],
+  lacks: (file) =>
+    file.environment === undefined
+      ? "conformance.yaml has no `environment`: `touchstone conformance init --target URL` writes one"
+      : undefined,
+  async describe(trial) {
+    const reply = await trial.connect().client(EnvironmentService).describe({});
+    return trial.judge.answer("EnvironmentService.Describe", reply);
+  },
+  async smoke(t) {
+    const session = await t.open();
+    t.judge.answer("Close", await session.close());
+  },
+  identity(described) {
+    const { service } = described;
+    return {
+      name: service?.implementation?.name ?? "",
+      version: service?.implementation?.version ?? "",
+      instanceId: service?.instanceId ?? "",
+      contractVersion: service?.contractVersion ?? "",
+      features: new Set(service?.features),
+      circumstances: new Set(
+        described.placements.some(
+          (placement) => placement !== Placement.UNSPECIFIED && placement !== Placement.NONE,
+        )
+          ? ["sandboxed"]
+          : [],
+      ),
+    };
+  },
+  trial(trial, file, described) {
+    return environmentTrial(trial, {
+      fixture: trial.must(file.environment, "environment"),
+      described,
+    });
+  },
+  cleanUp(request): CleanUp | undefined {
+    if (!opensSession(request)) return undefined;
+    const { sessionId } = request;
+    const episodeId = "context" in request ? request.context?.episodeId : undefined;
+    if (sessionId === "") return undefined;
+    return async (connection) => {
+      const { status } = await connection
+        .client(EnvironmentService)
+        .close({ sessionId, ...(episodeId === undefined ? {} : { episodeId }) });
+      // What was refused at Seed for its id or its episode cannot be closed under them either.
+      if (status === undefined || status.code === "INVALID_ARGUMENT") return undefined;
+      return `session ${sessionId} could not be closed: ${statusText(status)}`;
+    };
+  },
+};

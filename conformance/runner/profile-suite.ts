@@ -1,0 +1,37 @@
+import type { Feature } from "../../gen/index.js";
+import type { Profile } from "../catalogue/profile.js";
+import type { Check } from "../check/check.js";
+import type { Trial } from "../check/trial.js";
+import type { ConformanceFile } from "../fixture/conformance-file.js";
+import type { Connection } from "../subject/connection.js";
+
+/** What the subject says of itself, for the report and for the choice of checks. */
+export interface SubjectIdentity {
+  readonly name: string;
+  readonly version: string;
+  readonly instanceId: string;
+  readonly contractVersion: string;
+  readonly features: ReadonlySet<Feature>;
+  /** What else conditions of clauses speak of and Describe tells: `sandboxed`, a driver's name. */
+  readonly circumstances: ReadonlySet<string>;
+}
+
+/** Closes one thing that a check opened; what it says is the finding, undefined: all is well. */
+export type CleanUp = (connection: Connection) => Promise<string | undefined>;
+
+/** Everything particular to a profile. `T` is what its checks work with, `D` what Describe answered. */
+export interface ProfileSuite<T = unknown, D = unknown> {
+  readonly profile: Profile;
+  readonly checks: readonly Check<T>[];
+  /** Asks the subject what it is. Throws a `Finding` where it does not answer as it must. */
+  describe(trial: Trial): Promise<D>;
+  /** One valid use of it, so that a subject that cannot do this is not failed two hundred times. */
+  smoke(t: T): Promise<void>;
+  identity(described: D): SubjectIdentity;
+  /** What conformance.yaml lacks altogether; undefined: it has this profile's part. */
+  lacks(file: ConformanceFile): string | undefined;
+  /** Adds to a trial what the profile's checks need. */
+  trial(trial: Trial, file: ConformanceFile, described: D): T;
+  /** How to close what this request opens; undefined: it opens nothing. */
+  cleanUp(request: object): CleanUp | undefined;
+}

@@ -1,0 +1,20 @@
+import { environmentSuite } from "../cases/environment/environment-suite.js";
+import type { Profile } from "../catalogue/profile.js";
+import type { ProfileSuite } from "./profile-suite.js";
+
+/** Profiles that have cases. */
+const suites: Readonly<Partial<Record<Profile, ProfileSuite<never, never>>>> = {
+  environment: environmentSuite as ProfileSuite<never, never>,
+};
+
+/** Profiles that can be run. */
+export const runnableProfiles = Object.keys(suites) as Profile[];
+
+/** The cases of a profile. */
+export function suiteOf(profile: Profile): ProfileSuite {
+  const suite = suites[profile];
+  if (suite === undefined) {
+    throw new Error(`profile ${profile} has no cases yet: one of ${runnableProfiles.join(", ")}`);
+  }
+  return suite as unknown as ProfileSuite;
+}
