@@ -4,6 +4,7 @@ import { ConfigError } from "../servers/composition/config-error.js";
 import { packageVersion } from "../servers/runtime/version.js";
 import { callCommand } from "./call.js";
 import { checkCommand } from "./check.js";
+import { conformanceCommand } from "./conformance.js";
 import { describeCommand } from "./describe.js";
 import { exitCodes } from "./exit-codes.js";
 import { runCommand } from "./run.js";
@@ -23,7 +24,14 @@ const program = new Command("touchstone")
     done = true;
     process.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.badInput);
   });
-for (const command of [serveCommand(), runCommand(), checkCommand(), describeCommand(), callCommand()]) {
+for (const command of [
+  serveCommand(),
+  runCommand(),
+  checkCommand(),
+  describeCommand(),
+  callCommand(),
+  conformanceCommand(),
+]) {
   program.addCommand(command.copyInheritedSettings(program));
 }
 

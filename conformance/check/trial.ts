@@ -17,9 +17,9 @@ export interface Trial {
   /** A connection of its own, cut when the check ends. */
   connect(stack?: Stack): Connection;
   /** A line of conformance.yaml that must be there: without it the clause is not-testable, a failure. */
-  must<T>(value: T | undefined, path: string): T;
+  must<T>(value: T, path: string): NonNullable<T>;
   /** A line that need not be there: without it the check is listed as needs-input. */
-  may<T>(value: T | undefined, path: string): T;
+  may<T>(value: T, path: string): NonNullable<T>;
   /** Something that the contract leaves to the subject: recorded and shown, never scored. */
   observe(name: string, value: string): void;
   /**

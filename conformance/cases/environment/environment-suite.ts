@@ -7,7 +7,10 @@ import {
 } from "../../../gen/index.js";
 import type { CleanUp, ProfileSuite } from "../../runner/profile-suite.js";
 import { statusText } from "../../subject/reply.js";
-import { type EnvironmentTrial, environmentTrial } from "./environment-trial.js";
+import { repeatChecks } from "../shared/repeats.js";
+import type { SharedSubject } from "../shared/shared-subject.js";
+import { type EnvironmentTrial, environmentCheck, environmentTrial } from "./environment-trial.js";
+import { environmentOperations } from "./operations.js";
 import { seedChecks } from "./seed.js";
 
 function opensSession(request: object): request is SeedRequest | ForkRequest {
@@ -15,10 +18,15 @@ function opensSession(request: object): request is SeedRequest | ForkRequest {
   return name === "touchstone.v1.SeedRequest" || name === "touchstone.v1.ForkRequest";
 }
 
+const shared: SharedSubject<EnvironmentTrial> = {
+  check: environmentCheck,
+  operations: environmentOperations,
+};
+
 /** The environment profile. */
 export const environmentSuite: ProfileSuite<EnvironmentTrial, EnvironmentServiceDescribeResponse> = {
   profile: "environment",
-  checks: [...seedChecks],
+  checks: [...seedChecks, ...repeatChecks(shared)],
   lacks: (file) =>
     file.environment === undefined
       ? "conformance.yaml has no `environment`: `touchstone conformance init --target URL` writes one"

@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type Duration, DurationSchema } from "@bufbuild/protobuf/wkt";
 import {
   type Action,
   EnvironmentService,
@@ -83,9 +84,10 @@ export interface OpenSession {
 export const environmentCheck = checksOf<EnvironmentTrial>("environment");
 
 /** A Duration of this many milliseconds. */
-export function duration(milliseconds: number): { seconds: bigint; nanos: number } {
-  const whole = Math.trunc(milliseconds / 1_000);
-  return { seconds: BigInt(whole), nanos: Math.round((milliseconds - whole * 1_000) * 1e6) };
+export function duration(milliseconds: number): Duration {
+  const seconds = Math.trunc(milliseconds / 1_000);
+  const nanos = Math.round((milliseconds - seconds * 1_000) * 1e6);
+  return create(DurationSchema, { seconds: BigInt(seconds), nanos });
 }
 
 /** Milliseconds of a Duration; undefined: there is none. */

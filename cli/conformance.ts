@@ -1,0 +1,13 @@
+import { Command } from "commander";
+import { explainCommand } from "./conformance/explain.js";
+import { listCommand } from "./conformance/list.js";
+import { runCommand } from "./conformance/run.js";
+
+/** `touchstone conformance ...` */
+export function conformanceCommand(): Command {
+  return new Command("conformance")
+    .description("Certify a server, in any language: does it keep the contract?")
+    .addCommand(runCommand())
+    .addCommand(listCommand())
+    .addCommand(explainCommand());
+}

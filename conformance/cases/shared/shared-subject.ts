@@ -1,0 +1,30 @@
+import type { Check, CheckInit } from "../../check/check.js";
+import type { Trial } from "../../check/trial.js";
+import type { OperationKind } from "./operation-kind.js";
+
+/** What the shared rules need to know of a profile to judge it. */
+export interface SharedSubject<T extends Trial> {
+  /** Defines a check of the profile. */
+  check(init: CheckInit, run: (t: T) => Promise<void>): Check<T>;
+  readonly operations: readonly OperationKind<T>[];
+}
+
+/** One check for each kind of operation: the clause is judged on every rpc that has it. */
+export function perOperation<T extends Trial>(
+  subject: SharedSubject<T>,
+  init: CheckInit & { readonly only?: (kind: OperationKind<T>) => boolean },
+  run: (t: T, kind: OperationKind<T>) => Promise<void>,
+): Check<T>[] {
+  const { only = () => true, ...rest } = init;
+  return subject.operations.filter(only).map((kind) =>
+    subject.check(
+      {
+        ...rest,
+        name: `${init.name}-${kind.rpc.replace(/(?<=[a-z])[A-Z]/g, "-$&").toLowerCase()}`,
+        title: `${kind.rpc}: ${init.title}`,
+        features: [...(init.features ?? []), ...kind.features],
+      },
+      (t) => run(t, kind),
+    ),
+  );
+}
