@@ -1,5 +1,6 @@
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import { type Connection, openConnection, type Stack, type Target } from "../subject/connection.js";
+import type { Seen } from "../subject/seen.js";
 import type { WireLog } from "../subject/wire-log.js";
 import { Finding, MissingFixture } from "./finding.js";
 import { type Judge, judgeOf } from "./judge.js";
@@ -42,8 +43,8 @@ export interface TrialContext {
   readonly prefix: string;
   /** Factor on every bound. */
   readonly timeScale: number;
-  /** Hears each request: what it opens must be closed. */
-  readonly onRequest: (message: object) => void;
+  /** Hears everything that its connections see. */
+  readonly onSeen: (seen: Seen) => void;
 }
 
 /** A trial whose connections, ids and log are its own. */
@@ -71,7 +72,7 @@ export function openTrial(context: TrialContext): {
         number: connections.length,
         log,
         signal,
-        onRequest: (_request, message) => context.onRequest(message),
+        onSeen: context.onSeen,
       });
       connections.push(connection);
       return connection;

@@ -2,6 +2,7 @@ import type { Feature } from "../../gen/index.js";
 import type { Profile } from "../catalogue/profile.js";
 import type { Check } from "../check/check.js";
 import type { Trial } from "../check/trial.js";
+import type { Watch } from "../check/watch.js";
 import type { ConformanceFile } from "../fixture/conformance-file.js";
 import type { Connection } from "../subject/connection.js";
 
@@ -16,13 +17,20 @@ export interface SubjectIdentity {
   readonly circumstances: ReadonlySet<string>;
 }
 
-/** Closes one thing that a check opened; what it says is the finding, undefined: all is well. */
-export type CleanUp = (connection: Connection) => Promise<string | undefined>;
+/** How to close what a request may have opened. */
+export interface CleanUp {
+  /** What it is; several requests may have opened the same, one of which then closes it. */
+  readonly key: string;
+  /** Closes it; what it says is the finding, undefined: all is well. */
+  close(connection: Connection): Promise<string | undefined>;
+}
 
 /** Everything particular to a profile. `T` is what its checks work with, `D` what Describe answered. */
 export interface ProfileSuite<T = unknown, D = unknown> {
   readonly profile: Profile;
   readonly checks: readonly Check<T>[];
+  /** Clauses about everything that the checks see. */
+  readonly watches: readonly Watch[];
   /** Asks the subject what it is. Throws a `Finding` where it does not answer as it must. */
   describe(trial: Trial): Promise<D>;
   /** One valid use of it, so that a subject that cannot do this is not failed two hundred times. */

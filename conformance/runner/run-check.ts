@@ -11,6 +11,7 @@ import {
 import { openTrial, type TrialContext } from "../check/trial.js";
 import type { ConformanceFile } from "../fixture/conformance-file.js";
 import { openConnection, type Stack, type Target } from "../subject/connection.js";
+import type { Seen } from "../subject/seen.js";
 import { type WireEvent, wireLog } from "../subject/wire-log.js";
 import type { CleanUp, ProfileSuite } from "./profile-suite.js";
 import type { CheckResult, Verdict } from "./verdict.js";
@@ -28,14 +29,18 @@ export interface RunContext<T, D> {
   readonly elapsed: () => number;
   /** Ends everything. */
   readonly signal: AbortSignal;
+  /** Hears everything that any check sees. */
+  readonly onSeen: (seen: Seen) => void;
 }
 
 /** Seconds within which everything that a check opened must be closed again. A watchdog. */
 const cleanUpSeconds = 5;
 
-type Outcome = Pick<CheckResult, "verdict" | "subject" | "expected" | "actual" | "reason">;
+/** What a check came to. */
+export type Outcome = Pick<CheckResult, "verdict" | "subject" | "expected" | "actual" | "reason">;
 
-const noOutcome: Omit<Outcome, "verdict"> = { subject: "", expected: "", actual: "", reason: "" };
+/** Nothing to tell beside the verdict. */
+export const noOutcome: Omit<Outcome, "verdict"> = { subject: "", expected: "", actual: "", reason: "" };
 
 /** Runs one check on one stack: its trial, its watchdog, its clean-up. Never throws. */
 export async function runCheck<T, D>(
@@ -60,9 +65,10 @@ export async function runCheck<T, D>(
     log,
     timeScale: run.timeScale,
     prefix: `${runId}-${Math.random().toString(36).slice(2, 8)}`,
-    onRequest(message) {
-      const cleanUp = suite.cleanUp(message);
+    onSeen(seen) {
+      const cleanUp = seen.kind === "request" ? suite.cleanUp(seen.message) : undefined;
       if (cleanUp !== undefined) cleanUps.push(cleanUp);
+      run.onSeen(seen);
     },
   };
   const { trial, observed, connections } = openTrial(context);
@@ -97,7 +103,7 @@ export async function runCheck<T, D>(
 }
 
 /** Only a Finding can say `fail`: whatever else is thrown is the suite's own trouble, or the subject's absence. */
-function outcomeOf(error: unknown, entry: CatalogueEntry): Outcome {
+export function outcomeOf(error: unknown, entry: CatalogueEntry): Outcome {
   if (error instanceof Finding) {
     const verdict: Verdict = entry.level === "MUST" ? "fail" : "warn";
     const { subject, expected, actual } = error;
@@ -155,13 +161,14 @@ async function clean(
     number: -1,
     log,
     signal: AbortSignal.timeout(cleanUpSeconds * 1_000),
-    onRequest: () => undefined,
+    onSeen: () => undefined,
   });
-  const left: string[] = [];
-  for (const cleanUp of [...cleanUps].reverse()) {
-    const finding = await cleanUp(connection).catch((error: unknown) => String(error));
-    if (finding !== undefined) left.push(finding);
+  const found = new Map<string, string | undefined>();
+  for (const { key, close } of [...cleanUps].reverse()) {
+    if (found.has(key) && found.get(key) === undefined) continue;
+    found.set(key, await close(connection).catch((error: unknown) => String(error)));
   }
+  const left = [...found.values()].filter((finding) => finding !== undefined);
   connection.cut();
   return left;
 }

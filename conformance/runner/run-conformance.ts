@@ -6,6 +6,7 @@ import type { Profile } from "../catalogue/profile.js";
 import type { Check, Lane } from "../check/check.js";
 import { Finding, MissingFixture } from "../check/finding.js";
 import { openTrial } from "../check/trial.js";
+import { beginWatch, type Watching } from "../check/watch.js";
 import type { ConformanceFile } from "../fixture/conformance-file.js";
 import type { Stack, Target } from "../subject/connection.js";
 import { wireLog } from "../subject/wire-log.js";
@@ -13,7 +14,7 @@ import { chosen } from "./pattern.js";
 import { type PlanContext, skipped } from "./plan.js";
 import type { SubjectIdentity } from "./profile-suite.js";
 import type { BlockingCause, Coverage, RunResult, RunVerdict } from "./result.js";
-import { type RunContext, runCheck } from "./run-check.js";
+import { noOutcome, type Outcome, outcomeOf, type RunContext, runCheck } from "./run-check.js";
 import { shuffle } from "./shuffle.js";
 import { suiteOf } from "./suites.js";
 import { type CheckResult, incompleteVerdicts, type Verdict } from "./verdict.js";
@@ -81,7 +82,7 @@ export async function runConformance(options: ConformanceOptions): Promise<RunRe
     log: wireLog(elapsed, Object.values(target.headers)),
     prefix: `${runId}-smoke`,
     timeScale: file.time_scale,
-    onRequest: () => undefined,
+    onSeen: () => undefined,
   });
   let described: unknown;
   let identity: SubjectIdentity | undefined;
@@ -112,14 +113,16 @@ export async function runConformance(options: ConformanceOptions): Promise<RunRe
     options.onCheck?.(result, { done: results.length, all });
   };
   for (const check of selected) {
-    const entry = catalogue.entries.get(check.clause);
-    if (entry === undefined) throw new Error(`${check.id} judges ${check.clause}, which is no clause`);
+    const entry = entryOf(catalogue, check);
     const skip = skipped(check, entry, plan);
     for (const stack of check.stacks) {
       if (skip === undefined) toRun.push({ check, entry, stack });
       else land(notRun({ check, stack }, skip));
     }
   }
+  const watching = suite.watches
+    .filter((one) => chosen(options.patterns ?? [], one))
+    .map((one) => beginWatch(one, entryOf(catalogue, one)));
   const context: RunContext<unknown, unknown> = {
     suite,
     target,
@@ -129,6 +132,9 @@ export async function runConformance(options: ConformanceOptions): Promise<RunRe
     timeScale: file.time_scale,
     elapsed,
     signal,
+    onSeen: (seen) => {
+      for (const one of watching) one.see(seen);
+    },
   };
   const concurrency = options.serial === true ? 1 : file.concurrency;
   for (const { lane, width } of lanes) {
@@ -143,7 +149,36 @@ export async function runConformance(options: ConformanceOptions): Promise<RunRe
       findings.push(...leftovers.map((text) => ({ check: check.id, text })));
     });
   }
+  for (const one of watching) {
+    const entry = entryOf(catalogue, one.watch);
+    const { id, clause, title } = one.watch;
+    const skip = skipped({ features: [], lane: "parallel", destructive: false }, entry, plan);
+    land({ ...unseen, check: id, clause, title, ...(skip ?? watchOutcome(one, entry)) });
+  }
   return report({ identity, described, results, findings, plan, selected });
+}
+
+/** Fields that a watch's result does not have. */
+const unseen: Omit<CheckResult, "check" | "clause" | "title" | "verdict"> = {
+  ...noOutcome,
+  stack: "all",
+  observed: {},
+  wire: [],
+  took: 0,
+};
+
+/** A watch that saw nothing to judge says nothing: what would have shown it did not run. */
+function watchOutcome({ wrong, judge }: Watching, entry: CatalogueEntry): Outcome {
+  if (wrong !== undefined) return outcomeOf(wrong, entry);
+  return judge.judged > 0
+    ? { ...noOutcome, verdict: "pass" }
+    : { ...noOutcome, verdict: "needs-input", reason: "no check of this run showed anything to judge" };
+}
+
+function entryOf(catalogue: Catalogue, of: { readonly id: string; readonly clause: string }): CatalogueEntry {
+  const entry = catalogue.entries.get(of.clause);
+  if (entry === undefined) throw new Error(`${of.id} judges ${of.clause}, which is no clause`);
+  return entry;
 }
 
 async function pool<T>(items: readonly T[], width: number, one: (item: T) => Promise<void>): Promise<void> {

@@ -1,8 +1,9 @@
 import type { DescService } from "@bufbuild/protobuf";
-import type { Interceptor, StreamRequest, Transport, UnaryRequest } from "@connectrpc/connect";
+import { ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { grpcJsStack } from "./grpc-js-stack.js";
 import { statusOf, statusText } from "./reply.js";
+import type { Seen } from "./seen.js";
 import { type SubjectClient, subjectClient } from "./subject-client.js";
 import type { WireLog } from "./wire-log.js";
 
@@ -38,8 +39,8 @@ export interface ConnectionOptions {
   readonly log: WireLog;
   /** Ends every call. */
   readonly signal: AbortSignal;
-  /** Told of each request before it leaves: the ledger of what must be closed. */
-  readonly onRequest: (request: UnaryRequest | StreamRequest, message: object) => void;
+  /** Told of everything: each request before it leaves, each answer, each end. */
+  readonly onSeen: (seen: Seen) => void;
 }
 
 /** Opens a connection, lazily: the first call dials. */
@@ -81,55 +82,70 @@ function overConnectNode(options: ConnectionOptions): { transport: Transport; cu
   return { transport, cut: () => sessions.abort() };
 }
 
-/** Writes each call into the log and tells of each request. */
-function recording({ log, number: connection, onRequest }: ConnectionOptions): Interceptor {
+/** Writes each call into the log and tells of what it brings. */
+function recording({ log, number: connection, onSeen }: ConnectionOptions): Interceptor {
   let calls = 0;
   return (next) => async (request) => {
     calls += 1;
-    const call = `${request.service.name}.${request.method.name}#${calls}`;
-    const seen = (message: object): void => {
-      onRequest(request, message);
-      log.message({ connection, call, kind: "request" }, request.method.input, message as never);
+    const { method } = request;
+    const call = `${request.service.name}.${method.name}#${calls}`;
+    const sent = (message: object): void => {
+      onSeen({ kind: "request", method, message });
+      log.message({ connection, call, kind: "request" }, method.input, message as never);
     };
-    const end = (text: string): void => log.add({ connection, call, kind: "end", text });
+    const came = (message: object): void => {
+      onSeen({ kind: "answer", method, message });
+      log.message({ connection, call, kind: "message" }, method.output, message as never);
+    };
+    const end = (error: unknown, metadata: Headers): void => {
+      const status = error === undefined ? undefined : statusOf(error);
+      onSeen({ kind: "end", method, status, metadata });
+      log.add({ connection, call, kind: "end", text: statusText(status) });
+    };
     try {
       if (!request.stream) {
-        seen(request.message);
+        sent(request.message);
         const response = await next(request);
-        if (!response.stream) {
-          log.message({ connection, call, kind: "message" }, response.method.output, response.message);
-          end("OK");
-        }
+        if (!response.stream) came(response.message);
+        end(undefined, joined(response.header, response.trailer));
         return response;
       }
-      const response = await next({ ...request, message: watch(request.message, seen) });
+      const response = await next({ ...request, message: watch(request.message, sent) });
       if (!response.stream) return response;
-      const message = watch(
-        response.message,
-        (one) => log.message({ connection, call, kind: "message" }, response.method.output, one),
-        end,
+      const message = watch(response.message, came, (error) =>
+        end(error, error === undefined ? joined(response.header, response.trailer) : metadataIn(error)),
       );
       return { ...response, message };
     } catch (error) {
-      end(statusText(statusOf(error)));
+      end(error, metadataIn(error));
       throw error;
     }
   };
 }
 
+function joined(...parts: readonly Headers[]): Headers {
+  const all = new Headers();
+  for (const [name, value] of parts.flatMap((part) => [...part])) all.append(name, value);
+  return all;
+}
+
+function metadataIn(error: unknown): Headers {
+  return ConnectError.from(error).metadata;
+}
+
 async function* watch<T>(
   messages: AsyncIterable<T>,
   seen: (message: T) => void,
-  ended: (how: string) => void = () => undefined,
+  ended: (error: unknown) => void = () => undefined,
 ): AsyncIterable<T> {
   try {
     for await (const message of messages) {
       seen(message);
       yield message;
     }
-    ended("OK");
   } catch (error) {
-    ended(statusText(statusOf(error)));
+    ended(error);
     throw error;
   }
+  ended(undefined);
 }

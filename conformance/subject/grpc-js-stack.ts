@@ -167,7 +167,7 @@ function open<I extends DescMessage, O extends DescMessage>(
       try {
         for await (const message of call) yield message as MessageShape<O>;
       } catch (error) {
-        throw toConnectError(error, trailer);
+        throw toConnectError(error, header);
       } finally {
         signal.removeEventListener("abort", cancel);
       }
@@ -191,11 +191,12 @@ function copyInto(headers: Headers, metadata: Metadata): void {
   }
 }
 
-function toConnectError(error: unknown, trailer: Headers): ConnectError {
+/** As connect-node does it, an error's metadata holds headers and trailers together. */
+function toConnectError(error: unknown, header: Headers): ConnectError {
   if (!(error instanceof Error) || !("code" in error)) return ConnectError.from(error);
   const { code, details, metadata } = error as ServiceError;
-  const made = new ConnectError(details, codeOfNumber(code), new Headers());
-  copyInto(trailer, metadata);
+  const made = new ConnectError(details, codeOfNumber(code), header);
+  copyInto(made.metadata, metadata);
   const [status] = metadata.get("grpc-status-details-bin");
   if (status instanceof Buffer) made.details = decodeDetails(status);
   return made;

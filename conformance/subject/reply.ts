@@ -83,6 +83,11 @@ export function codeOfNumber(number: number): Code {
   return Code[number] === undefined ? Code.Unknown : (number as Code);
 }
 
+/** A stream that ended OK without its terminal event: a lost connection (R17). */
+export function lostStream(events: number): CallStatus {
+  return readStatus(Code.Unavailable, `the stream ended after ${events} events without its terminal one`, []);
+}
+
 /** A packed detail: name of its message, and its bytes. */
 export interface StatusDetail {
   readonly type: string;

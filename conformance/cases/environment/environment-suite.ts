@@ -7,26 +7,22 @@ import {
 } from "../../../gen/index.js";
 import type { CleanUp, ProfileSuite } from "../../runner/profile-suite.js";
 import { statusText } from "../../subject/reply.js";
-import { repeatChecks } from "../shared/repeats.js";
-import type { SharedSubject } from "../shared/shared-subject.js";
-import { type EnvironmentTrial, environmentCheck, environmentTrial } from "./environment-trial.js";
-import { environmentOperations } from "./operations.js";
+import { errorWatches } from "../shared/errors.js";
+import { sharedChecks } from "../shared/index.js";
+import { type EnvironmentTrial, environmentTrial } from "./environment-trial.js";
 import { seedChecks } from "./seed.js";
+import { sharedEnvironment } from "./shared.js";
 
 function opensSession(request: object): request is SeedRequest | ForkRequest {
   const name = "$typeName" in request ? request.$typeName : "";
   return name === "touchstone.v1.SeedRequest" || name === "touchstone.v1.ForkRequest";
 }
 
-const shared: SharedSubject<EnvironmentTrial> = {
-  check: environmentCheck,
-  operations: environmentOperations,
-};
-
 /** The environment profile. */
 export const environmentSuite: ProfileSuite<EnvironmentTrial, EnvironmentServiceDescribeResponse> = {
   profile: "environment",
-  checks: [...seedChecks, ...repeatChecks(shared)],
+  checks: [...seedChecks, ...sharedChecks(sharedEnvironment)],
+  watches: errorWatches,
   lacks: (file) =>
     file.environment === undefined
       ? "conformance.yaml has no `environment`: `touchstone conformance init --target URL` writes one"
@@ -67,13 +63,16 @@ export const environmentSuite: ProfileSuite<EnvironmentTrial, EnvironmentService
     const { sessionId } = request;
     const episodeId = "context" in request ? request.context?.episodeId : undefined;
     if (sessionId === "") return undefined;
-    return async (connection) => {
-      const { status } = await connection
-        .client(EnvironmentService)
-        .close({ sessionId, ...(episodeId === undefined ? {} : { episodeId }) });
-      // What was refused at Seed for its id or its episode cannot be closed under them either.
-      if (status === undefined || status.code === "INVALID_ARGUMENT") return undefined;
-      return `session ${sessionId} could not be closed: ${statusText(status)}`;
+    return {
+      key: sessionId,
+      async close(connection) {
+        const { status } = await connection
+          .client(EnvironmentService)
+          .close({ sessionId, ...(episodeId === undefined ? {} : { episodeId }) });
+        // What was refused at Seed for its id or its episode cannot be closed under them either.
+        if (status === undefined || status.code === "INVALID_ARGUMENT") return undefined;
+        return `session ${sessionId} could not be closed: ${statusText(status)}`;
+      },
     };
   },
 };

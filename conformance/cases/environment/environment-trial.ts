@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type Duration, DurationSchema } from "@bufbuild/protobuf/wkt";
 import {
   type Action,
   EnvironmentService,
@@ -26,6 +25,7 @@ import type { EnvironmentFixture } from "../../fixture/environment-fixture.js";
 import type { Connection } from "../../subject/connection.js";
 import type { Reply, StreamReply } from "../../subject/reply.js";
 import type { CallOptions, SubjectClient } from "../../subject/subject-client.js";
+import { duration } from "../shared/durations.js";
 
 /** Calls of an environment. */
 export type EnvironmentCalls = SubjectClient<typeof EnvironmentService>;
@@ -82,18 +82,6 @@ export interface OpenSession {
 
 /** Defines a check of the environment profile. */
 export const environmentCheck = checksOf<EnvironmentTrial>("environment");
-
-/** A Duration of this many milliseconds. */
-export function duration(milliseconds: number): Duration {
-  const seconds = Math.trunc(milliseconds / 1_000);
-  const nanos = Math.round((milliseconds - seconds * 1_000) * 1e6);
-  return create(DurationSchema, { seconds: BigInt(seconds), nanos });
-}
-
-/** Milliseconds of a Duration; undefined: there is none. */
-export function milliseconds(value: { seconds: bigint; nanos: number } | undefined): number | undefined {
-  return value === undefined ? undefined : Number(value.seconds) * 1_000 + value.nanos / 1e6;
-}
 
 /** Adds to a trial what environments have. */
 export function environmentTrial(

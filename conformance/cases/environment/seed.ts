@@ -1,4 +1,5 @@
-import { environmentCheck, milliseconds } from "./environment-trial.js";
+import { milliseconds } from "../shared/durations.js";
+import { environmentCheck } from "./environment-trial.js";
 
 /** Seed: what its answer holds. */
 export const seedChecks = [

@@ -1,7 +1,8 @@
 import type { Failure, Feature } from "../../../gen/index.js";
 import type { Trial } from "../../check/trial.js";
-import type { CallStatus } from "../../subject/reply.js";
+import type { CallStatus, Reply } from "../../subject/reply.js";
 import type { CallOptions } from "../../subject/subject-client.js";
+import type { Closed, OpenInit } from "./session-kind.js";
 
 /** How an operation ended, whether its answer is one message or the last of a stream. */
 export interface OperationEnd {
@@ -26,6 +27,10 @@ export interface AskedOperation {
   readonly sessionId: string;
   /** Asks, and waits for the end. `elsewhere`: over a connection of its own. */
   ask(request?: object, options?: AskOptions): Promise<OperationEnd>;
+  /** Asks over a connection of its own, which `cut` cuts without a word. */
+  askAndCut(): { readonly end: Promise<OperationEnd>; cut(): void };
+  /** Closes its session. */
+  close(options?: AskOptions): Promise<Reply<Closed>>;
   /** The same name with other content, which would be right under another name. */
   otherContent(): object;
   /** The same request with this timeout in it. */
@@ -39,7 +44,15 @@ export interface AskOptions extends CallOptions {
 }
 
 /** What an operation is to do beside its work, as the fixture's provocations of that name say. */
-export type Provoked = "slow" | "hang" | "crash" | "never" | "new_attempt" | "next_index" | "invalid";
+export type Provoked =
+  | "slow"
+  | "long"
+  | "hang"
+  | "crash"
+  | "never"
+  | "new_attempt"
+  | "next_index"
+  | "invalid";
 
 /** One kind of operation of a service: what the shared rules R2 to R9 are judged on. `T` is its profile's trial. */
 export interface OperationKind<T extends Trial> {
@@ -52,13 +65,25 @@ export interface OperationKind<T extends Trial> {
   readonly creating: boolean;
   /** It has an index within its session; undefined: its name is an id. */
   readonly numbered: boolean;
+  /** The subject declares what it needs. */
+  available(t: T): boolean;
+  /** What it did, apart from ids and times: equal for equal work in equal sessions. */
+  outcome(end: OperationEnd): unknown;
+  /** Path that the refusal of the fixture's bad input must name; empty: any. */
+  badPath(t: T): string;
+  /** Text of the fixture's uncaught error. */
+  crashText(t: T): string;
   /** Prepares one that ends well. */
   prepare(t: T): Promise<AskedOperation>;
   /**
    * Prepares one that does what is asked, in a session of its own. Without a line of conformance.yaml for it: a
-   * MissingFixture (`slow` and `invalid` must be there, the others may).
+   * MissingFixture (`slow`, `long` and `invalid` must be there, the others may).
    */
-  provoke(t: T, what: Provoked): Promise<AskedOperation>;
+  provoke(t: T, what: Provoked, session?: OpenInit): Promise<AskedOperation>;
   /** The next operation of the same session: a valid one, under the next name. */
   following(t: T, before: AskedOperation): Promise<AskedOperation>;
+  /** A valid one under the name of one that was refused. */
+  instead(t: T, refused: AskedOperation): Promise<AskedOperation>;
+  /** The first of its kind in the session of another kind's operation. */
+  besides(t: T, other: AskedOperation): Promise<AskedOperation>;
 }

@@ -1,12 +1,23 @@
 import type { Check, CheckInit } from "../../check/check.js";
 import type { Trial } from "../../check/trial.js";
 import type { OperationKind } from "./operation-kind.js";
+import type { SessionKind } from "./session-kind.js";
 
 /** What the shared rules need to know of a profile to judge it. */
 export interface SharedSubject<T extends Trial> {
   /** Defines a check of the profile. */
   check(init: CheckInit, run: (t: T) => Promise<void>): Check<T>;
   readonly operations: readonly OperationKind<T>[];
+  /** Its sessions; undefined: it has none (a model without gateways). */
+  readonly sessions: SessionKind<T> | undefined;
+  /** Describe's bounds of timeouts, in milliseconds. */
+  timeouts(t: T): { readonly minimum: number | undefined; readonly maximum: number | undefined };
+}
+
+/** Its sessions, for rules that are about them. */
+export function sessionsOf<T extends Trial>({ sessions }: SharedSubject<T>): SessionKind<T> {
+  if (sessions === undefined) throw new Error("a profile without sessions has no checks of them");
+  return sessions;
 }
 
 /** One check for each kind of operation: the clause is judged on every rpc that has it. */
