@@ -34,8 +34,6 @@ export const requirementSchema = z.strictObject({
   expects: expectedRefusalSchema.optional(),
   /** Names of the mutants that a check of it must kill. */
   mutants: z.array(z.string()).default([]),
-  /** Seconds that it takes by its nature are more than a run should: judged with `--slow` only. */
-  slow: z.boolean().default(false),
 });
 
 /** One entry of `requirements/<area>.yaml`. */

@@ -30,6 +30,8 @@ export interface Check<T> {
   readonly sendsInvalid: boolean;
   /** It can harm a server that others use: only with `--allow-destructive` against a target. */
   readonly destructive: boolean;
+  /** It takes minutes by its nature: only with `--slow`. */
+  readonly slow: boolean;
   /** Libraries that it runs on. */
   readonly stacks: readonly Stack[];
   run(t: T): Promise<void>;
@@ -47,6 +49,7 @@ export interface CheckInit {
   readonly within?: number;
   readonly sendsInvalid?: boolean;
   readonly destructive?: boolean;
+  readonly slow?: boolean;
   readonly stacks?: readonly Stack[];
 }
 
@@ -64,6 +67,7 @@ export function checksOf<T>(profile: Profile): (init: CheckInit, run: (t: T) => 
     within: init.within ?? usualWatchdogSeconds,
     sendsInvalid: init.sendsInvalid ?? false,
     destructive: init.destructive ?? false,
+    slow: init.slow ?? false,
     stacks: init.stacks ?? ["connect-node"],
     run,
   });

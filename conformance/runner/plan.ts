@@ -23,9 +23,17 @@ export interface Skipped {
   readonly reason: string;
 }
 
+/** A check that asks for nothing in particular: for clauses judged without one of their own. */
+export const anyCheck: Pick<Check<never>, "features" | "lane" | "destructive" | "slow"> = {
+  features: [],
+  lane: "parallel",
+  destructive: false,
+  slow: false,
+};
+
 /** Why a check is not run; undefined: it is. */
 export function skipped(
-  check: Pick<Check<never>, "features" | "lane" | "destructive">,
+  check: Pick<Check<never>, "features" | "lane" | "destructive" | "slow">,
   entry: CatalogueEntry,
   context: PlanContext,
 ): Skipped | undefined {
@@ -49,7 +57,7 @@ export function skipped(
   if (check.destructive && !context.destructive) {
     return { verdict: "needs-input", reason: "it may harm others' sessions: give --allow-destructive" };
   }
-  if (entry.slow && !context.slow) {
+  if (check.slow && !context.slow) {
     return { verdict: "needs-input", reason: "it takes minutes: give --slow" };
   }
   return undefined;

@@ -11,7 +11,7 @@ import type { ConformanceFile } from "../fixture/conformance-file.js";
 import type { Stack, Target } from "../subject/connection.js";
 import { wireLog } from "../subject/wire-log.js";
 import { chosen } from "./pattern.js";
-import { type PlanContext, skipped } from "./plan.js";
+import { anyCheck, type PlanContext, skipped } from "./plan.js";
 import type { SubjectIdentity } from "./profile-suite.js";
 import type { BlockingCause, Coverage, RunResult, RunVerdict } from "./result.js";
 import { noOutcome, type Outcome, outcomeOf, type RunContext, runCheck } from "./run-check.js";
@@ -152,7 +152,7 @@ export async function runConformance(options: ConformanceOptions): Promise<RunRe
   for (const one of watching) {
     const entry = entryOf(catalogue, one.watch);
     const { id, clause, title } = one.watch;
-    const skip = skipped({ features: [], lane: "parallel", destructive: false }, entry, plan);
+    const skip = skipped(anyCheck, entry, plan);
     land({ ...unseen, check: id, clause, title, ...(skip ?? watchOutcome(one, entry)) });
   }
   return report({ identity, described, results, findings, plan, selected });
@@ -330,14 +330,7 @@ function coverageOf(of: {
   const applicable =
     plan === undefined
       ? observable
-      : observable.filter(
-          (entry) =>
-            skipped(
-              { features: [], lane: "parallel", destructive: false },
-              { ...entry, slow: false },
-              plan,
-            ) === undefined,
-        );
+      : observable.filter((entry) => skipped(anyCheck, entry, plan) === undefined);
   const judgedClauses = new Set(
     of.results.filter(({ verdict }) => verdict === "pass" || verdict === "fail").map(({ clause }) => clause),
   );

@@ -44,6 +44,8 @@ export interface EnvironmentTrial extends Trial {
   has(feature: Feature): boolean;
   /** The context of an episode of its own. */
   context(init?: MessageInitShape<typeof EpisodeContextSchema>): EpisodeContext;
+  /** The context of this episode. */
+  contextOf(episodeId: MessageInitShape<typeof EpisodeIdSchema>): EpisodeContext;
   /** A Seed of the fixture's sample under a new id. */
   seedRequest(init?: MessageInitShape<typeof SeedRequestSchema>): SeedRequest;
   /** Opens a session; a Seed that is not answered is a finding. */
@@ -102,11 +104,12 @@ export function environmentTrial(
     },
     elsewhere: () => trial.connect().client(EnvironmentService),
     has: (feature) => features.has(feature),
-    context: (init = {}) =>
-      create(EpisodeContextSchema, {
-        episodeId: create(EpisodeIdSchema, { rolloutId: trial.id("rollout") }),
-        ...init,
-      }),
+    context(init = {}) {
+      const made = create(EpisodeContextSchema, init);
+      made.episodeId = create(EpisodeIdSchema, { rolloutId: trial.id("rollout") });
+      return made;
+    },
+    contextOf: (episodeId) => create(EpisodeContextSchema, { episodeId: create(EpisodeIdSchema, episodeId) }),
     seedRequest: (init = {}) =>
       create(SeedRequestSchema, {
         sessionId: trial.id("session"),

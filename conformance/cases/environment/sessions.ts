@@ -68,6 +68,7 @@ function sharedSession(
   return {
     id: sessionId,
     context,
+    echoed: seeded?.session?.context,
     lease: seeded?.session?.lease,
     created: askedSeed(t, request),
     close: ({ elsewhere, episodeId, ...options } = {}) => {
@@ -91,7 +92,12 @@ export const environmentSessions: SessionKind<EnvironmentTrial> = {
     const reply: Reply<SeedResponse> = await t.calls.seed(request);
     return sharedSession(t, request, t.judge.answer(`Seed ${request.sessionId}`, reply));
   },
-  unopened: (t, id) => sharedSession(t, t.seedRequest({ sessionId: id }), undefined),
+  unopened(t, id, episodeId) {
+    const context = episodeId === undefined ? t.context() : t.contextOf(episodeId);
+    return sharedSession(t, t.seedRequest({ sessionId: id, context }), undefined);
+  },
+  idField: "session_id",
+  contextOf: (t, init) => t.context(init),
   bounds(t) {
     const lease = t.described.service?.limits?.lease;
     return {

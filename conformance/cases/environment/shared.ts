@@ -11,6 +11,8 @@ export const sharedEnvironment: SharedSubject<EnvironmentTrial> = {
   check: environmentCheck,
   operations: [seedOperation, stepOperation, verifyOperation],
   sessions: environmentSessions,
+  describe: (t, { elsewhere, ...options } = {}) =>
+    (elsewhere === true ? t.elsewhere() : t.calls).describe({}, options),
   timeouts(t) {
     const bounds = t.described.service?.limits?.timeout;
     return { minimum: milliseconds(bounds?.minimum), maximum: milliseconds(bounds?.maximum) };

@@ -156,7 +156,9 @@ export const errorWatches = [
     },
     (seen, judge) => {
       if (seen.kind !== "end") return;
-      const { status, metadata } = seen;
+      const { status, metadata, method } = seen;
+      // Health and reflection are the library's own.
+      if (!method.parent.typeName.startsWith("touchstone.v1.")) return;
       // A status of a library, or a call that its own caller ended, has no word of the service.
       if (status !== undefined && status.domain === "") return;
       judge.that(`header ${instanceHeader} of ${seen.method.name}`, metadata.has(instanceHeader), {

@@ -1,6 +1,9 @@
 import type { Check } from "../../check/check.js";
 import type { Trial } from "../../check/trial.js";
 import { closeChecks } from "./close.js";
+import { describeChecks } from "./describe.js";
+import { eventChecks } from "./events.js";
+import { idChecks } from "./ids.js";
 import { leaseChecks } from "./leases.js";
 import { lostCallChecks } from "./lost-calls.js";
 import { orderChecks } from "./order.js";
@@ -14,7 +17,11 @@ export function sharedChecks<T extends Trial>(subject: SharedSubject<T>): Check<
     ...repeatChecks(subject),
     ...orderChecks(subject),
     ...refusalChecks(subject),
-    ...(subject.sessions === undefined ? [] : [...closeChecks(subject), ...leaseChecks(subject)]),
+    ...(subject.sessions === undefined
+      ? []
+      : [...idChecks(subject), ...closeChecks(subject), ...leaseChecks(subject)]),
+    ...describeChecks(subject),
+    ...eventChecks(subject),
     ...lostCallChecks(subject),
   ];
 }

@@ -1,7 +1,8 @@
 import type { Failure, Feature } from "../../../gen/index.js";
 import type { Trial } from "../../check/trial.js";
 import type { CallStatus, Reply } from "../../subject/reply.js";
-import type { CallOptions } from "../../subject/subject-client.js";
+import type { CallOptions, Feed } from "../../subject/subject-client.js";
+import type { StreamEvent } from "./events.js";
 import type { Closed, OpenInit } from "./session-kind.js";
 
 /** How an operation ended, whether its answer is one message or the last of a stream. */
@@ -65,6 +66,17 @@ export interface OperationKind<T extends Trial> {
   readonly creating: boolean;
   /** It has an index within its session; undefined: its name is an id. */
   readonly numbered: boolean;
+  /** How its stream is read; undefined: it has a single answer. */
+  readonly streamed?: {
+    /** Arms that end it. */
+    readonly terminal: readonly string[];
+    /** Opens the stream, over a connection of its own. */
+    open(t: T, request: object): Feed<object>;
+    /** What one message of it is. */
+    read(message: object): StreamEvent;
+    /** Reads all of it; an end other than OK is a finding. */
+    all(t: T, request: object): Promise<StreamEvent[]>;
+  };
   /** The subject declares what it needs. */
   available(t: T): boolean;
   /** What it did, apart from ids and times: equal for equal work in equal sessions. */

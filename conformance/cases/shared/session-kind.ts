@@ -1,5 +1,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { CloseReceipt, EpisodeContext, EpisodeIdSchema, Lease } from "../../../gen/index.js";
+import type {
+  CloseReceipt,
+  EpisodeContext,
+  EpisodeContextSchema,
+  EpisodeIdSchema,
+  Lease,
+} from "../../../gen/index.js";
 import type { Trial } from "../../check/trial.js";
 import type { Reply } from "../../subject/reply.js";
 import type { AskedOperation, AskOptions, OperationEnd } from "./operation-kind.js";
@@ -27,6 +33,8 @@ export interface SessionCall {
 export interface SharedSession {
   readonly id: string;
   readonly context: EpisodeContext | undefined;
+  /** The context, as the creating call echoed it. */
+  readonly echoed: EpisodeContext | undefined;
   /** As the creating call echoed it. */
   readonly lease: Lease | undefined;
   /** Its creating call, to be repeated. */
@@ -46,7 +54,11 @@ export interface SessionKind<T extends Trial> {
   readonly rpc: string;
   open(t: T, init?: OpenInit): Promise<SharedSession>;
   /** A session that nobody opened, to be asked and closed. */
-  unopened(t: T, id: string): SharedSession;
+  unopened(t: T, id: string, episodeId?: MessageInitShape<typeof EpisodeIdSchema>): SharedSession;
+  /** Field of the creating request that is its id. */
+  readonly idField: string;
+  /** The context of an episode of its own, with this beside its id. */
+  contextOf(t: T, init: MessageInitShape<typeof EpisodeContextSchema>): EpisodeContext;
   /** Bounds of Describe, in milliseconds. */
   bounds(t: T): {
     readonly minimum: number | undefined;

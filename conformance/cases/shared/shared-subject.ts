@@ -1,6 +1,8 @@
+import type { ServiceInfo } from "../../../gen/index.js";
 import type { Check, CheckInit } from "../../check/check.js";
 import type { Trial } from "../../check/trial.js";
-import type { OperationKind } from "./operation-kind.js";
+import type { Reply } from "../../subject/reply.js";
+import type { AskOptions, OperationKind } from "./operation-kind.js";
 import type { SessionKind } from "./session-kind.js";
 
 /** What the shared rules need to know of a profile to judge it. */
@@ -10,6 +12,8 @@ export interface SharedSubject<T extends Trial> {
   readonly operations: readonly OperationKind<T>[];
   /** Its sessions; undefined: it has none (a model without gateways). */
   readonly sessions: SessionKind<T> | undefined;
+  /** Asks Describe. */
+  describe(t: T, options?: AskOptions): Promise<Reply<{ readonly service?: ServiceInfo | undefined }>>;
   /** Describe's bounds of timeouts, in milliseconds. */
   timeouts(t: T): { readonly minimum: number | undefined; readonly maximum: number | undefined };
 }

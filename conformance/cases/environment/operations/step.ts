@@ -1,4 +1,5 @@
 import { type Action, Feature, type StepRequest, type StepResponse } from "../../../../gen/index.js";
+import { milliseconds } from "../../shared/durations.js";
 import type { OperationKind } from "../../shared/operation-kind.js";
 import type { EnvironmentTrial, OpenSession } from "../environment-trial.js";
 import {
@@ -19,7 +20,11 @@ function askedStep(
   const asked = askedOperation(t, {
     request,
     sessionId: session.id,
-    send: async (calls, step, options) => unaryEnd(await calls.step(step as StepRequest, options)),
+    async send(calls, step, options) {
+      const end = unaryEnd(await calls.step(step as StepRequest, options));
+      // A step that asks for no timeout has the one of its session, which the descriptor told.
+      return { ...end, timeoutMs: end.timeoutMs ?? milliseconds(session.descriptor.stepTimeout) };
+    },
     otherContent: () => ({ ...request, actions: otherActions(t, actions) }),
     close: ({ elsewhere, ...options } = {}) =>
       (elsewhere === true ? t.through(session, t.elsewhere()) : session).close(options),

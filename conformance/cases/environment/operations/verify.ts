@@ -1,6 +1,7 @@
 import type { Submission, VerifyRequest, VerifyResponse, VerifyResult } from "../../../../gen/index.js";
 import { type CallStatus, lostStream, type StreamReply } from "../../../subject/reply.js";
 import { milliseconds } from "../../shared/durations.js";
+import type { StreamEvent } from "../../shared/events.js";
 import type { OperationEnd, OperationKind } from "../../shared/operation-kind.js";
 import type { EnvironmentTrial, OpenSession } from "../environment-trial.js";
 import {
@@ -57,6 +58,10 @@ function otherSubmission(t: EnvironmentTrial, submission: Submission | undefined
 const good = (t: EnvironmentTrial): Submission =>
   t.must(t.fixture.sample.good?.submission, "environment.sample.good.submission");
 
+function eventOf({ sequence, event }: VerifyResponse): StreamEvent {
+  return { sequence, kind: event.case ?? "", value: event.value };
+}
+
 /** Verify of a session, as the shared rules see it. */
 export const verifyOperation: OperationKind<EnvironmentTrial> = {
   rpc: "Verify",
@@ -64,6 +69,18 @@ export const verifyOperation: OperationKind<EnvironmentTrial> = {
   failureInAnswer: true,
   creating: false,
   numbered: true,
+  streamed: {
+    terminal: ["result"],
+    open: (t, request) => t.elsewhere().verify(request as VerifyRequest),
+    read: (message) => eventOf(message as VerifyResponse),
+    async all(t, request) {
+      const reply = await t
+        .elsewhere()
+        .verify(request as VerifyRequest)
+        .finish();
+      return t.judge.stream("the stream of Verify", reply).map(eventOf);
+    },
+  },
   available: () => true,
   outcome({ answer, status }) {
     const outcome = (answer as VerifyResult | undefined)?.outcome;
