@@ -2,7 +2,7 @@ import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import { type Connection, openConnection, type Stack, type Target } from "../subject/connection.js";
 import type { Seen } from "../subject/seen.js";
 import type { WireLog } from "../subject/wire-log.js";
-import { Finding, MissingFixture } from "./finding.js";
+import { Finding, MissingFixture, NotApplicable } from "./finding.js";
 import { type Judge, judgeOf } from "./judge.js";
 
 /** What every check works with, whatever its profile. */
@@ -21,6 +21,8 @@ export interface Trial {
   must<T>(value: T, path: string): NonNullable<T>;
   /** A line that need not be there: without it the check is listed as needs-input. */
   may<T>(value: T, path: string): NonNullable<T>;
+  /** The clause does not arise for this subject, for a reason that its conditions do not tell. */
+  notApplicable(why: string): never;
   /** Something that the contract leaves to the subject: recorded and shown, never scored. */
   observe(name: string, value: string): void;
   /**
@@ -79,6 +81,9 @@ export function openTrial(context: TrialContext): {
     },
     must: (value, path) => value ?? missing(path, true),
     may: (value, path) => value ?? missing(path, false),
+    notApplicable(why) {
+      throw new NotApplicable(why);
+    },
     async within(what, seconds, come) {
       const bound = seconds * context.timeScale;
       const timeout = new AbortController();

@@ -1,87 +1,68 @@
-import { z } from "zod";
+import type { AgentStarts } from "../../servers/index.js";
 import {
   assistantMessage,
   defineEnvironment,
   type EnvironmentDefinition,
-  type Measured,
-  ToolError,
-  tool,
-  type Work,
+  userMessage,
 } from "../../servers/index.js";
-import { type Disturbance, makeTrouble, type TroubleMemory, troubleSchema } from "./trouble.js";
-
-const publicSchema = z.strictObject({
-  target: z.int().min(1).default(5),
-  trouble: troubleSchema.optional(),
-  release: z.enum(["fails-once"]).optional(),
-  stages: z.int().min(1).max(9).default(1),
-});
-
-const privilegedSchema = z.strictObject({ answer: z.string().min(1) });
-
-interface Data extends z.output<typeof publicSchema>, z.output<typeof privilegedSchema> {}
-
-interface State extends TroubleMemory {
-  readonly target: number;
-  count: number;
-  /** Releases that fail before one that does not. */
-  unreleased: number;
-}
-
-const rightAnswer = 10;
-const seen = (state: State): string => `count=${state.count}`;
-const trouble = z.looseObject({ do: z.string() });
-
-/** The answer of a submission, what it makes happen, or why it cannot be read. */
-function readAnswer(work: Work<Data, State>): { text: string; unappliable?: string } {
-  if (work.answer !== "") return { text: work.answer };
-  const artifact = work.artifacts.get("answer");
-  if (artifact?.body.case !== "inline") return { text: "" };
-  try {
-    return { text: new TextDecoder("utf-8", { fatal: true }).decode(artifact.body.value) };
-  } catch {
-    return { text: "", unappliable: "artifact answer is no UTF-8 text" };
-  }
-}
-
-/** The trouble that an answer asks for. */
-function askedTrouble(text: string): z.output<typeof troubleSchema> | undefined {
-  if (!text.startsWith("{")) return undefined;
-  try {
-    const { trouble: asked } = z.strictObject({ trouble: troubleSchema }).parse(JSON.parse(text));
-    return asked;
-  } catch {
-    return undefined;
-  }
-}
-
-async function measure(work: Work<Data, State>, steps: boolean): Promise<Measured> {
-  const { data, state, signal } = work;
-  const { text, unappliable } = readAnswer(work);
-  const asked = askedTrouble(text);
-  const disturbance: Disturbance =
-    asked === undefined ? {} : await makeTrouble(asked, { memory: state, signal });
-  const right = text === data.answer;
-  const answer = right ? rightAnswer : 0;
-  return {
-    reward: disturbance.reward ?? answer + (steps ? state.count : 0),
-    components: { answer },
-    success: right,
-    ...(disturbance.masked === true ? { masked: { reason: "asked" } } : {}),
-    diagnostics: { unappliable: unappliable ?? "", text: disturbance.text ?? "" },
-  };
-}
+import { measure } from "./measure.js";
+import { copyState, playerIds, type ReferenceAgents, type State, seen } from "./state.js";
+import { privilegedSchema, publicSchema, type ReferenceTask, readTask, rowSchemaName } from "./task.js";
+import { referenceSample, trainSplit, worldName } from "./tasks.js";
+import { referenceTools, toolsOfStage } from "./tools.js";
+import { makeTrouble } from "./trouble.js";
 
 /** Which features the reference world has. */
 export interface ReferenceOptions {
-  /** STEP, TOOLS and what goes with them. Without: the core alone. */
+  /** STEP, TOOLS and what goes with them, task listing, stages, forks. Without: the core alone. */
   readonly steps: boolean;
+  /** Default: one. Several have no stages, forks or splits. */
+  readonly agents?: ReferenceAgents;
+  /** Feature STRICT_ARGUMENTS. Default: it has it. */
+  readonly strictArguments?: boolean;
+}
+
+/** The reference world as an environment is defined. */
+export type ReferenceWorld = EnvironmentDefinition<ReferenceTask, State>;
+
+const words: Readonly<Record<string, string>> = { a: "alpha-17", b: "beta-23" };
+
+/** What agents get at the beginning of a stage; the first stage's is Seed's. */
+function startsOf(
+  { state, steps }: { readonly state: State; readonly steps: boolean },
+  { stageIndex, tools, input }: { stageIndex: number; tools?: readonly string[]; input?: string | undefined },
+): AgentStarts {
+  const observation = { items: [userMessage(seen(state))] };
+  const shown = steps ? { observation, tools: tools ?? toolsOfStage(stageIndex) } : {};
+  return { ...(input === undefined ? {} : { input }), ...shown };
+}
+
+/** What several players get: each its own word, and `b` a tool that `a` has not. */
+function playersStarts(state: State, together: boolean): AgentStarts {
+  const observation = { items: [userMessage(seen(state))] };
+  const own = toolsOfStage(0);
+  const agents = Object.fromEntries(
+    playerIds.map((id) => [
+      id,
+      {
+        input: `You are ${id}. Your word is ${words[id]}.`,
+        observation,
+        tools: [...own, "leave", ...(id === "b" ? ["peek"] : [])],
+      },
+    ]),
+  );
+  return { agents, next: together ? [...playerIds] : ["a"] };
 }
 
 /** The world of docs/reference-world.md. */
-export function referenceWorld({ steps }: ReferenceOptions): EnvironmentDefinition<Data, State> {
-  return defineEnvironment<Data, State>({
-    name: "touchstone-reference",
+export function referenceWorld({
+  steps,
+  agents = "one",
+  strictArguments = true,
+}: ReferenceOptions): ReferenceWorld {
+  const alone = agents === "one";
+  return defineEnvironment<ReferenceTask, State>({
+    name: worldName,
     version: "1.0.0",
     reward: {
       ...(steps ? { timing: "hybrid", stepReward: "delta" } : { timing: "terminal" }),
@@ -92,61 +73,49 @@ export function referenceWorld({ steps }: ReferenceOptions): EnvironmentDefiniti
     determinism: "seeded",
     publicSchema,
     privilegedSchema,
-    read: (source) => ({
-      ...(source.task.publicJson === "" ? publicSchema.parse({}) : source.publicJson(publicSchema)),
-      ...source.privilegedJson(privilegedSchema),
-    }),
+    rowSchemas: [rowSchemaName],
+    read: readTask,
     async seed({ data, seed, signal }) {
       const state: State = {
+        agents,
         target: data.target,
-        count: seed !== undefined && seed % 10n === 9n ? 1 : 0,
+        count: data.start + (seed !== undefined && seed % 10n === 9n ? 1 : 0),
+        earned: new Map(),
+        gone: new Set(),
         limited: false,
         unreleased: data.release === "fails-once" ? 1 : 0,
       };
-      if (data.trouble !== undefined) await makeTrouble(data.trouble, { memory: state, signal });
-      return { state };
+      const { text } =
+        data.trouble === undefined ? {} : await makeTrouble(data.trouble, { memory: state, signal });
+      const stages =
+        steps && alone && data.stages > 1
+          ? { stages: Array.from({ length: data.stages }, (_, index) => `stage-${index}`) }
+          : {};
+      if (!alone) return { state, ...playersStarts(state, agents === "together" && data.together) };
+      const input = text ?? (data.told ? undefined : "Count.");
+      const { tools } = data;
+      return {
+        state,
+        ...stages,
+        ...startsOf({ state, steps }, { stageIndex: 0, input, ...(tools === undefined ? {} : { tools }) }),
+      };
     },
-    ...(steps
+    ...(alone ? {} : { agents: [...playerIds], simultaneousTurns: agents === "together" }),
+    ...(steps ? { strictArguments, tools: referenceTools(agents) } : {}),
+    ...(steps && alone
       ? {
-          strictArguments: true,
-          tools: {
-            add: tool<z.ZodObject<{ n: z.ZodInt }>, State>({
-              description: "Adds n to the count.",
-              input: z.strictObject({ n: z.int().min(0).max(9) }),
-              run: ({ n }, { state }) => {
-                state.count += n;
-                return { content: seen(state), reward: n, terminated: state.count >= state.target };
-              },
-            }),
-            echo: tool<z.ZodObject<{ text: z.ZodString }>, State>({
-              description: "Says the text again.",
-              input: z.strictObject({ text: z.string() }),
-              run: ({ text }) => ({ content: text, reward: 0 }),
-            }),
-            refuse: tool<z.ZodObject, State>({
-              description: "Fails.",
-              input: z.strictObject({}),
-              run: () => {
-                throw new ToolError("refused");
-              },
-            }),
-            trouble: tool<typeof trouble, State>({
-              description: "Does what it is asked to.",
-              input: trouble,
-              run: async (args, { state, signal }) => {
-                const asked = troubleSchema.safeParse(args);
-                if (!asked.success) throw new ToolError("no such trouble");
-                const { reward = 0, text } = await makeTrouble(asked.data, { memory: state, signal });
-                return { content: text ?? seen(state), reward };
-              },
-            }),
-          },
-          fork: (state: State) => ({ ...state }),
+          splits: { train: trainSplit },
+          fork: copyState,
+          advance: ({ state, stageIndex }) => ({
+            ...startsOf({ state, steps }, { stageIndex, input: `Stage ${stageIndex}.` }),
+            budget: { maxTurns: stageIndex + 1 },
+          }),
         }
       : {}),
     verify: (work) => measure(work, steps),
     stateless: true,
     reference: ({ answer }) => ({ items: [assistantMessage(answer)] }),
+    ...(alone ? { samples: () => [referenceSample(steps)] } : {}),
     close(state) {
       if (state.unreleased === 0) return;
       state.unreleased -= 1;

@@ -120,7 +120,8 @@ export async function runConformance(options: ConformanceOptions): Promise<RunRe
       else land(notRun({ check, stack }, skip));
     }
   }
-  const watching = suite.watches
+  const watching = suite
+    .watches(described)
     .filter((one) => chosen(options.patterns ?? [], one))
     .map((one) => beginWatch(one, entryOf(catalogue, one)));
   const context: RunContext<unknown, unknown> = {

@@ -9,9 +9,15 @@ import type { CleanUp, ProfileSuite } from "../../runner/profile-suite.js";
 import { statusText } from "../../subject/reply.js";
 import { errorWatches } from "../shared/errors.js";
 import { sharedChecks } from "../shared/index.js";
+import { describeEnvironmentChecks } from "./describe.js";
 import { type EnvironmentTrial, environmentTrial } from "./environment-trial.js";
+import { listingChecks, unlistedChecks } from "./listing.js";
+import { rewardWatches } from "./reward-watches.js";
 import { seedChecks } from "./seed.js";
 import { sharedEnvironment } from "./shared.js";
+import { stepChecks, toolChecks } from "./step.js";
+import { stepStreamChecks } from "./step-stream.js";
+import { verifyChecks } from "./verify.js";
 
 function opensSession(request: object): request is SeedRequest | ForkRequest {
   const name = "$typeName" in request ? request.$typeName : "";
@@ -21,8 +27,18 @@ function opensSession(request: object): request is SeedRequest | ForkRequest {
 /** The environment profile. */
 export const environmentSuite: ProfileSuite<EnvironmentTrial, EnvironmentServiceDescribeResponse> = {
   profile: "environment",
-  checks: [...seedChecks, ...sharedChecks(sharedEnvironment)],
-  watches: errorWatches,
+  checks: [
+    ...describeEnvironmentChecks,
+    ...listingChecks,
+    ...unlistedChecks,
+    ...seedChecks,
+    ...stepChecks,
+    ...toolChecks,
+    ...verifyChecks,
+    ...stepStreamChecks,
+    ...sharedChecks(sharedEnvironment),
+  ],
+  watches: (described) => [...errorWatches, ...rewardWatches(described)],
   lacks: (file) =>
     file.environment === undefined
       ? "conformance.yaml has no `environment`: `touchstone conformance init --target URL` writes one"
