@@ -12,6 +12,7 @@ import type {
   ToolCall,
   ToolChoice,
 } from "../../gen/index.js";
+import { checkKeys, type KeysOf } from "../runtime/check-keys.js";
 
 /** What a model is asked by a harness. */
 export interface ModelAsk {
@@ -86,8 +87,18 @@ export interface AgentDefinition<Options> {
   activate(turn: Turn<Options>): Promise<TurnEnd>;
 }
 
+const agentKeys: KeysOf<AgentDefinition<never>> = {
+  name: true,
+  version: true,
+  needsModel: true,
+  takesReference: true,
+  options: true,
+  maxBudget: true,
+  activate: true,
+};
+
 /**
- * Defines an agent.
+ * Defines an agent. Throws an Error that names a key that is none.
  *
  * @example
  * export default defineAgent({
@@ -99,5 +110,6 @@ export interface AgentDefinition<Options> {
  * });
  */
 export function defineAgent<Options>(definition: AgentDefinition<Options>): AgentDefinition<Options> {
+  checkKeys("defineAgent", definition, agentKeys);
   return definition;
 }

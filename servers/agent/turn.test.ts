@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, describe as group, it } from "vitest";
-import { FinishReason, StepResponseSchema, StopReason } from "../../gen/index.js";
+import { FailureKind, FinishReason, Retry, StepResponseSchema, StopReason } from "../../gen/index.js";
 import { Refusal } from "../runtime/refusal.js";
 import { add, text, toolCalls } from "./fixtures/scripted-model.js";
 import { assistant, line, ServedAgent, type Turned, textBlock, user } from "./fixtures/served-agent.js";
@@ -251,6 +251,27 @@ group("A turn of the oracle", () => {
       activations: 1,
       usage: { modelCalls: 0, toolCalls: 1 },
     });
+  });
+
+  it("fails where a call of the reference is refused or ends in an error, and says which and why", async () => {
+    const refused = { ...add("c1"), name: "subtract" };
+    for (const [call, why] of [
+      [refused, "none of the reference's tools (subtract) is offered: add"],
+      [
+        { ...add("c2"), argumentsJson: "3" },
+        'call "c2" of tool "add" was answered with an error: The arguments',
+      ],
+    ] as const) {
+      await using agent = await ServedAgent.start(oracle);
+      const items = [{ kind: { case: "toolCall" as const, value: call } }, assistant("#### 3")];
+      await agent.opened({ reference: { items } });
+      const { failure } = await agent.activate();
+      expect(failure).toMatchObject({
+        kind: FailureKind.HARNESS_CRASHED,
+        retry: Retry.NEVER,
+        reason: expect.stringContaining(why),
+      });
+    }
   });
 
   it("fails where it was given none", async () => {

@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { z } from "zod";
 import type { ReferenceSchema, TaskSampleSchema, TensorSpecSchema } from "../../gen/index.js";
 import type { Advance, Advanced, Start, Started } from "./definition/beginning.js";
+import { checkDefinition } from "./definition/check-definition.js";
 import type { RewardSpec } from "./definition/reward-spec.js";
 import type { StepInput, StepResult } from "./definition/stepping.js";
 import type { TaskSplit } from "./definition/task-split.js";
@@ -67,7 +68,10 @@ export interface EnvironmentDefinition<
   readonly stateless?: boolean;
   /** Copies a session's state, sharing nothing with it (feature FORK). */
   fork?(state: State): State | Promise<State>;
-  /** Releases what a session holds. */
+  /**
+   * Releases what a session holds; also what a `seed` gave too late, whose session had failed. Where it threw it is called
+   * again, by a further Close and from time to time; it is never called twice at once.
+   */
   close?(state: State): void | Promise<void>;
   /** A solution of a task, for oracles. */
   reference?(data: Data, state: State): MessageInitShape<typeof ReferenceSchema> | undefined;
@@ -80,7 +84,8 @@ export interface EnvironmentDefinition<
 }
 
 /**
- * Defines an environment: `seed`, `verify`, and `step` or tools where the world has steps.
+ * Defines an environment: `seed`, `verify`, and `step` or tools where the world has steps. Throws an Error that names a
+ * key that is none.
  *
  * @example See examples/guess-the-number.ts.
  */
@@ -89,5 +94,7 @@ export function defineEnvironment<
   State,
   Inputs extends Record<string, ToolInput> = Record<string, ToolInput>,
 >(definition: EnvironmentDefinition<Data, State, Inputs>): EnvironmentDefinition<Data, State> {
-  return definition as unknown as EnvironmentDefinition<Data, State>;
+  const whole = definition as unknown as EnvironmentDefinition<Data, State>;
+  checkDefinition(whole);
+  return whole;
 }

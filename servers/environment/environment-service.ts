@@ -34,6 +34,7 @@ import { listTools } from "./list-tools.js";
 import { aggregateMetrics } from "./metrics/aggregate-metrics.js";
 import { prepareEnvironment } from "./prepared-environment.js";
 import { answerFor } from "./principals/agent-answer.js";
+import { blobsOf } from "./principals/agent-blobs.js";
 import { AgentTokens } from "./principals/agent-tokens.js";
 import { callerOf, checkOwn, checkOwnStep } from "./principals/caller.js";
 import { seed } from "./seed/seed.js";
@@ -122,9 +123,10 @@ export function environmentService<Data, State>(
           async step(request, call) {
             const caller = callerOf(context, call)();
             checkOwnStep(caller, request);
-            const { operation, delivery } = step(context, request, answerLimit(runtime.limits, call));
+            const maxBytes = answerLimit(runtime.limits, call);
+            const { operation, delivery } = step(context, request, { caller, maxBytes });
             tellDelivery(call, delivery);
-            return answerFor(caller, await operation.answer(), rewardVisible);
+            return await answerFor(caller, operation, rewardVisible);
           },
           stepStream: (requests, call) =>
             stepStream(requests, {
@@ -185,9 +187,15 @@ export function environmentService<Data, State>(
         }),
   });
   return {
-    routes: [routed, blobService(runtime, blobs)],
+    routes: [
+      routed,
+      blobService(runtime, blobs, {
+        knows: access.knows,
+        of: (call) => blobsOf(context, callerOf(context, call)()),
+      }),
+    ],
     live: () => sessions.live + (stateless?.live ?? 0),
-    drain: () => sessions.drain(),
+    drain: async () => void (await Promise.all([sessions.drain(), stateless?.drain()])),
   };
 }
 

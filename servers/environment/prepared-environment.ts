@@ -3,6 +3,7 @@ import { ActionKind, StepReward, type TensorSpec, TensorSpecSchema } from "../..
 import { type Bounds, clamp, fromMs } from "../runtime/duration.js";
 import { isId } from "../runtime/identity.js";
 import type { EnvironmentDefinition } from "./define-environment.js";
+import { checkDefinition } from "./definition/check-definition.js";
 import type { RewardSpec } from "./definition/reward-spec.js";
 import { type PreparedTool, prepareTool } from "./tool/prepared-tool.js";
 
@@ -44,6 +45,8 @@ export function prepareEnvironment<Data, State>(
   definition: EnvironmentDefinition<Data, State>,
   timeouts: Bounds,
 ): PreparedEnvironment<State> {
+  // Also of one that was put together without defineEnvironment.
+  checkDefinition(definition);
   const agentIds = agentIdsOf(definition);
   checkReward(definition.reward);
   const tools = new Map(

@@ -125,7 +125,7 @@ describe("EventLog", () => {
     const { log, follow } = createLog();
     const reading = texts(follow());
     await new Promise(setImmediate);
-    log.refuse(new Error("refused"));
+    log.close(new Error("refused"));
     await expect(reading).rejects.toThrow("refused");
     await expect(texts(follow())).rejects.toThrow("refused");
   });

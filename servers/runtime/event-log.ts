@@ -39,13 +39,13 @@ export class EventLog<E extends SequencedEvent> {
   #ended = false;
   #error: unknown;
   readonly #readers = new Set<Reader<E>>();
-  readonly #kept: number;
+  readonly #keptBytes: number;
 
   constructor(
     private readonly sizeOf: (event: E) => number,
     { kept = keptEventBytes, last = 0n }: EventLogOptions = {},
   ) {
-    this.#kept = kept;
+    this.#keptBytes = kept;
     this.#first = last + 1n;
   }
 
@@ -59,13 +59,18 @@ export class EventLog<E extends SequencedEvent> {
     return this.#first + BigInt(this.#events.length) - 1n;
   }
 
+  /** The events that are kept, oldest first. */
+  get kept(): readonly E[] {
+    return this.#events.map(({ event }) => event);
+  }
+
   /** Records an event under the next sequence. */
   append(event: E): void {
     event.sequence = this.last + 1n;
     const bytes = this.sizeOf(event);
     this.#events.push({ event, bytes });
     this.#bytes += bytes;
-    while (this.#events.length > 1 && this.#bytes - (this.#events[0]?.bytes ?? 0) >= this.#kept) {
+    while (this.#events.length > 1 && this.#bytes - (this.#events[0]?.bytes ?? 0) >= this.#keptBytes) {
       this.#bytes -= this.#events.shift()?.bytes ?? 0;
       this.#first += 1n;
     }
@@ -89,15 +94,10 @@ export class EventLog<E extends SequencedEvent> {
     this.#wakeAll();
   }
 
-  /** Ends a log that has no terminal event: its readers get what is left and end. */
-  close(): void {
-    this.#ended = true;
-    this.#wakeAll();
-  }
-
-  /** Ends the readers of an operation that never began with its refusal. */
-  refuse(refusal: unknown): void {
-    this.#error = refusal;
+  /** Ends a log that has no terminal event: its readers get what is left and end, with an error where there is one. */
+  close(error?: unknown): void {
+    if (this.#ended) return;
+    this.#error = error;
     this.#ended = true;
     this.#wakeAll();
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Stage } from "../../gen/index.js";
+import { FailureKind, Stage } from "../../gen/index.js";
 import { ManualClock } from "../../test/manual-clock.js";
 import { Execution } from "./execution.js";
 import { cancelledFailure } from "./failure.js";
@@ -42,6 +42,39 @@ describe("Execution", () => {
     clock.advance(600);
     expect(await made.outcome).toMatchObject({ ok: false });
     expect(signal.aborted).toBe(true);
+  });
+
+  it("records work that returned after its timeout as TIMEOUT, though no timer could go off (ALL-LOST-007)", async () => {
+    const busy = (ms: number) => {
+      const clock = new ManualClock();
+      const spin = <T>(answer: T): T => {
+        clock.spin(ms);
+        return answer;
+      };
+      return { clock, spin };
+    };
+    const options = (clock: ManualClock) => ({
+      clock,
+      answerId: "answer",
+      what: "Step",
+      timeoutMs: 1000,
+      context: { stage: Stage.STEP },
+      onError: () => {},
+    });
+    const timedOut = { ok: false, error: { failure: { kind: FailureKind.TIMEOUT } } };
+    for (const [ms, expected] of [
+      [999, { ok: true, answer: "done" }],
+      [1000, timedOut],
+    ] as const) {
+      const { clock, spin } = busy(ms);
+      expect(new Execution({ ...options(clock), run: () => spin("done") }).outcome).toMatchObject(expected);
+      const later = busy(ms);
+      const run = async () => {
+        await Promise.resolve();
+        return later.spin("done");
+      };
+      expect(await new Execution({ ...options(later.clock), run }).outcome).toMatchObject(expected);
+    }
   });
 
   it("keeps the first outcome, and does not log what cancelled work throws", async () => {

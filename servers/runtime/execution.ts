@@ -41,6 +41,7 @@ export interface ExecutionOptions<A> {
 export class Execution<A> {
   readonly outcome: Outcome<A> | Promise<Outcome<A>>;
   readonly #options: ExecutionOptions<A>;
+  readonly #startedAt: number;
   readonly #working: Promise<void> | undefined;
   #abort: LazyAbort | undefined;
   #timer: Timer | undefined;
@@ -50,13 +51,13 @@ export class Execution<A> {
   constructor(options: ExecutionOptions<A>) {
     this.#options = options;
     const { clock, what, timeoutMs } = options;
-    const startedAt = clock.now();
+    this.#startedAt = clock.now();
     const returned = this.#run();
     if (!(returned instanceof Promise)) {
-      this.outcome = this.#end(returned);
+      this.outcome = this.#end(this.#inTime(returned));
       return;
     }
-    this.#working = returned.then((outcome) => void this.#end(outcome));
+    this.#working = returned.then((outcome) => void this.#end(this.#inTime(outcome)));
     if (this.#ended !== undefined) {
       this.outcome = this.#ended;
       return;
@@ -64,7 +65,7 @@ export class Execution<A> {
     this.outcome = new Promise((resolve) => {
       this.#tell = resolve;
     });
-    const left = timeoutMs - Math.floor(clock.now() - startedAt);
+    const left = timeoutMs - Math.floor(clock.now() - this.#startedAt);
     this.#timer = clock.setTimer(Math.max(0, left), () => this.cancel(timeoutFailure(what, timeoutMs)));
   }
 
@@ -108,6 +109,13 @@ export class Execution<A> {
     } catch (error) {
       return this.#threw(error);
     }
+  }
+
+  /** What work came to that returned in time; work that keeps the thread busy lets no timer go off (ALL-LOST-007). */
+  #inTime(outcome: Outcome<A>): Outcome<A> {
+    const { clock, what, timeoutMs } = this.#options;
+    if (clock.now() - this.#startedAt < timeoutMs) return outcome;
+    return this.#failed(timeoutFailure(what, timeoutMs));
   }
 
   #threw(error: unknown): Outcome<A> {

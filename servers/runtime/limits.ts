@@ -8,9 +8,9 @@ import { keptEventBytes } from "./event-log.js";
 export interface Limits {
   /** Largest message taken and sent, in bytes; at least 4 MiB. */
   readonly maxMessageBytes: number;
-  /** Largest blob taken, in bytes (feature BLOBS). */
+  /** Largest blob taken, and the most that one request may refer to, in bytes (feature BLOBS). */
   readonly maxBlobBytes: number;
-  /** Bytes of blobs held in all. */
+  /** Bytes of blobs held in all, those that are on their way here included. */
   readonly heldBlobBytes: number;
   /** Sessions held at once; undefined: no cap. */
   readonly maxSessions?: number | undefined;

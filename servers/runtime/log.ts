@@ -20,8 +20,14 @@ const secretNames = [
   "secret",
 ];
 
-/** A log as JSON lines on standard error. Requests and answers are never logged whole, errors by their message. */
-export function createLogger(level: LogLevel): Logger {
+/** An error that is logged, with what the log says beside it: `server`, `what` was done, the `session`. */
+export type LoggedFault = Readonly<Record<string, unknown>> & { readonly err: unknown };
+
+/**
+ * A log as JSON lines on standard error. Requests and answers are never logged whole, errors by their message. Errors
+ * that are told to `onFault` make no lines at level `error`: whoever takes them tells them in its own way.
+ */
+export function createLogger(level: LogLevel, onFault?: (fault: LoggedFault) => void): Logger {
   return pino(
     {
       level,
@@ -30,9 +36,21 @@ export function createLogger(level: LogLevel): Logger {
         paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
         censor: "[redacted]",
       },
+      hooks: {
+        logMethod(args, method) {
+          const facts: unknown = args[0];
+          const told = onFault !== undefined && isFault(facts);
+          if (told) onFault({ ...this.bindings(), ...facts });
+          if (!told || level !== "error") method.apply(this, args);
+        },
+      },
     },
     pino.destination({ dest: 2, sync: true }),
   );
+}
+
+function isFault(facts: unknown): facts is LoggedFault {
+  return typeof facts === "object" && facts !== null && "err" in facts;
 }
 
 /** Logs an error that nobody foresaw. What was thrown may be anything; one that cannot be shown is told without itself. */

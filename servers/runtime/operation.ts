@@ -10,8 +10,8 @@ export type Outcome<A> =
 
 /** What an operation itself needs of its events. */
 export interface OperationEvents {
-  /** The operation never began: ends its readers with the refusal. */
-  refuse(refusal: unknown): void;
+  /** Ends its readers, unless a terminal event has: with an error where there is one. */
+  close(error?: unknown): void;
 }
 
 /** How a caller came to an answer: trailer touchstone-delivery (ALL-REPEAT-019). */
@@ -49,6 +49,11 @@ export class Operation<A> {
     return this.#withdraw.signal;
   }
 
+  /** Everybody who waited for it has left before it began, and nobody has come back. */
+  get deserted(): boolean {
+    return this.#withdraw?.aborted === true && this.#callers === 0;
+  }
+
   /** Takes an operation that still waits back. */
   withdraw(): void {
     if (this.state !== "waiting") return;
@@ -61,11 +66,12 @@ export class Operation<A> {
     return this.#outcome;
   }
 
-  /** Ends the operation; a later outcome does not count. */
+  /** Ends the operation, and whoever follows it; a later outcome does not count. */
   settle(outcome: Outcome<A>): void {
     if (this.#outcome !== undefined) return;
     this.#outcome = outcome;
     this.state = "ended";
+    this.events?.close(outcome.ok ? undefined : outcome.error);
     this.#wakeAll();
   }
 
@@ -73,7 +79,7 @@ export class Operation<A> {
   refuse(refusal: unknown): void {
     this.#refusal = refusal;
     this.state = "ended";
-    this.events?.refuse(refusal);
+    this.events?.close(refusal);
     this.#wakeAll();
   }
 
@@ -87,13 +93,12 @@ export class Operation<A> {
   /** The outcome, when there is one. Throws the refusal of an operation that never began. */
   async settled(caller?: Caller): Promise<Outcome<A>> {
     if (this.#outcome === undefined && this.#refusal === undefined) {
-      this.#callers += 1;
-      const leave = this.state === "waiting" && caller !== undefined ? this.#watch(caller.signal) : undefined;
+      const leave = this.attend(caller);
       await new Promise<void>((resolve) => {
         this.#wake ??= [];
         this.#wake.push(resolve);
       });
-      leave?.();
+      leave();
     }
     if (this.#outcome === undefined) throw this.#refusal;
     return this.#outcome;
@@ -108,14 +113,26 @@ export class Operation<A> {
     return answerOf(this.#outcome);
   }
 
-  #watch(signal: AbortSignal): () => void {
-    const onAbort = (): void => {
+  /**
+   * Counts a caller among those who wait, until its signal aborts or what this answers is called. When the last one
+   * leaves before the operation began, it is taken back (ALL-ADM-003); one that no caller is given of never leaves.
+   */
+  attend(caller?: Caller): () => void {
+    if (this.state !== "waiting") return nothing;
+    this.#callers += 1;
+    if (caller === undefined) return nothing;
+    const { signal } = caller;
+    let waits = true;
+    const leave = (): void => {
+      if (!waits) return;
+      waits = false;
+      signal.removeEventListener("abort", leave);
       this.#callers -= 1;
       if (this.#callers === 0) this.withdraw();
     };
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-    return () => signal.removeEventListener("abort", onAbort);
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+    return leave;
   }
 
   #wakeAll(): void {
@@ -124,6 +141,8 @@ export class Operation<A> {
     for (const wake of waiting ?? []) wake();
   }
 }
+
+function nothing(): void {}
 
 function answerOf<A>(outcome: Outcome<A>): A {
   if (!outcome.ok) throw outcome.error;

@@ -1,9 +1,9 @@
 import type { DescMethod, DescService, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
-import { encodedBytes } from "../../clients/channel/encode-message.js";
 import { deliveryTrailer, instanceHeader } from "../../clients/metadata.js";
 import { Stage } from "../../gen/index.js";
 import { answerLimit } from "./answer-limit.js";
+import { checkFits } from "./answer-size.js";
 import { AnswerStream } from "./answer-stream.js";
 import type { CallOutcome, ObservedCall } from "./call-observer.js";
 import { OperationFailedError, OperationFailure, toFailure } from "./failure.js";
@@ -12,7 +12,7 @@ import { newAnswerId } from "./identity.js";
 import { logError } from "./log.js";
 import type { Delivery } from "./operation.js";
 import { requireController } from "./principals.js";
-import { Refusal, tooLarge } from "./refusal.js";
+import { Refusal } from "./refusal.js";
 import type { Runtime } from "./runtime.js";
 
 type UnaryLike = (request: unknown, context: HandlerContext) => unknown;
@@ -165,10 +165,7 @@ function sizeCheck(
 ): ((answer: unknown) => void) | undefined {
   const limit = answerLimit(limits, context);
   if (limit >= limits.maxMessageBytes) return undefined;
-  return (answer) => {
-    const actual = encodedBytes(method.output, answer as MessageShape<typeof method.output>);
-    if (actual > limit) throw tooLarge({ limit, actual });
-  };
+  return (answer) => checkFits(method.output, answer as MessageShape<typeof method.output>, limit);
 }
 
 /** The status of whatever a service threw; words of an unexpected error go to the log only. */

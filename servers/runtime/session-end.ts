@@ -59,7 +59,7 @@ export class SessionEnds<S> {
       const waited = session.phase === "waiting";
       session.phase = "ended";
       session.timer?.cancel();
-      session.end = { by, confirmed: false, left: [], releasing: undefined };
+      session.end = { by, confirmed: false, left: [], releasing: undefined, retry: undefined };
       // What was never admitted holds nothing; whoever waits for it is told.
       if (waited) {
         session.end.confirmed = true;
@@ -113,29 +113,51 @@ export class SessionEnds<S> {
       );
     }
     try {
-      left.push(...(await this.#withinGrace(this.#releaseState(session))));
+      left.push(...(await this.#withinGrace(this.#releaseHeld(session))));
     } catch (error) {
       logError(runtime.log, { what: "release", [what]: session.id }, error);
       left.push(this.#left(what, session.id, error));
     }
     session.slot?.release();
-    if (session.end === undefined) return;
-    session.end.left = left;
-    session.end.confirmed = left.length === 0;
-    if (session.end.confirmed) this.onConfirmed(session);
-    else {
-      const { by } = session.end;
-      runtime.clock.setTimer(releaseRetryMs, () => void this.end(session, by));
+    const { end } = session;
+    if (end === undefined) return;
+    end.left = left;
+    end.confirmed = left.length === 0;
+    end.retry?.cancel();
+    if (end.confirmed) this.onConfirmed(session);
+    else end.retry = runtime.clock.setTimer(releaseRetryMs, () => void this.end(session, end.by));
+  }
+
+  /**
+   * Lets go what a session holds whose opening failed, once nothing of it runs any more; its place is free then
+   * (ENV-SEED-010). What cannot be released is left to the session's end.
+   */
+  async abandon(session: Session<S>): Promise<void> {
+    // One that has ended meanwhile is released by its end.
+    if (session.end !== undefined) return;
+    const { runtime, what } = this.options;
+    try {
+      await this.#releaseHeld(session);
+    } catch (error) {
+      logError(runtime.log, { what: "release", [what]: session.id }, error);
     }
+    session.slot?.release();
+    session.slot = undefined;
   }
 
   /** The service's own release; one that still hangs is waited for again, not begun a second time. */
-  #releaseState(session: Session<S>): Promise<readonly LeftResource[]> {
-    const { state } = session;
-    if (state === undefined) return Promise.resolve([]);
-    session.releaseWork ??= this.options.release(session, state).finally(() => {
-      session.releaseWork = undefined;
-    });
+  #releaseHeld(session: Session<S>): Promise<readonly LeftResource[]> {
+    const { held } = session;
+    if (held === undefined) return Promise.resolve([]);
+    session.releaseWork ??= this.options
+      .release(session, held)
+      .then((left) => {
+        if (left.length === 0) session.held = undefined;
+        return left;
+      })
+      .finally(() => {
+        session.releaseWork = undefined;
+      });
     return session.releaseWork;
   }
 

@@ -7,7 +7,7 @@ import { drainingRefusal } from "./refusal.js";
 import { describeLease, Session } from "./session.js";
 import { watchLease } from "./session-lease.js";
 import type { SessionTable } from "./session-table.js";
-import type { Opening } from "./session-work.js";
+import type { Opened, Opening } from "./session-work.js";
 
 /** Opens a session once admission gives it a place, or finds the operation that did. */
 export function openSession<S, A>(
@@ -108,7 +108,7 @@ async function make<S, A>(
 ): Promise<Outcome<A>> {
   const { runtime } = table.options;
   const lease = describeLease(session.leaseMs, runtime.limits.maxLifetimeMs);
-  const execution = new Execution<A>({
+  const execution = new Execution<Opened<S, A>>({
     clock: runtime.clock,
     answerId: operation.answerId,
     what: opening.kind,
@@ -117,18 +117,25 @@ async function make<S, A>(
     onError: (error) => table.logError(opening.kind, session, error),
     run: async (running) => {
       const made = await opening.make(running, { answerId: operation.answerId, lease, timeoutMs });
-      session.state = made.state;
-      session.first = made.begun ?? session.first;
-      for (const [kind, begun] of session.first) session.next.set(kind, begun);
-      return made.answer;
+      // Whatever the outcome is, or was: there is something to release from here on.
+      session.held = made.state;
+      return made;
     },
   });
-  const outcome = await table.track(session, execution);
-  // ENV-SEED-010: a session that was never made holds no capacity.
-  if (!outcome.ok) {
-    session.failed = true;
-    session.slot?.release();
+  try {
+    const outcome = await table.track(session, execution);
+    if (!outcome.ok) {
+      session.failed = true;
+      // Its place is free when its work is quiet, which may be long after its timeout.
+      void execution.quiet.then(() => table.ends.abandon(session));
+      return outcome;
+    }
+    const { state, answer, begun } = outcome.answer;
+    session.state = state;
+    session.first = begun ?? session.first;
+    for (const [kind, number] of session.first) session.next.set(kind, number);
+    return { ok: true, answer };
+  } finally {
+    session.turn.give();
   }
-  session.turn.give();
-  return outcome;
 }

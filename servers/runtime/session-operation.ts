@@ -32,6 +32,7 @@ export function operateSession<S, A>(
       const begin = (): void => {
         try {
           mayBegin(table, session);
+          if (operation.deserted) throw deserted();
           if (session.loose.size > 0) throw busy(table);
           work.check?.(session);
           index = takeIndex(table, session, work);
@@ -65,6 +66,10 @@ function busy<S>(table: SessionTable<S>): Refusal {
   );
 }
 
+function deserted(): Refusal {
+  return new Refusal("SESSION_BUSY", "withdrawn: every caller left while it waited for its turn");
+}
+
 /** Throws the refusal of a session on which nothing begins any more. */
 function mayBegin<S>(table: SessionTable<S>, session: Session<S>): void {
   if (session.end !== undefined) throw table.ends.refusal(session);
@@ -92,17 +97,48 @@ interface Running<S, A> {
   readonly index: number;
 }
 
+/** Runs an operation that has the turn, and gives the turn back however it ends. */
 function run<S, A>(
+  table: SessionTable<S>,
+  running: Running<S, A>,
+  work: SessionWork<S, A>,
+): Outcome<A> | Promise<Outcome<A>> {
+  const { session } = running;
+  const broken = (error: unknown): never => {
+    // The ledger records what broke as the operation's failure.
+    if (work.harmless !== true) session.failed = true;
+    throw error;
+  };
+  let later = false;
+  try {
+    const outcome = perform(table, running, work);
+    later = outcome instanceof Promise;
+    if (!(outcome instanceof Promise)) return outcome;
+    return outcome.then(
+      (ended) => {
+        session.turn.give();
+        return ended;
+      },
+      (error: unknown) => {
+        session.turn.give();
+        return broken(error);
+      },
+    );
+  } catch (error) {
+    return broken(error);
+  } finally {
+    if (!later) session.turn.give();
+  }
+}
+
+function perform<S, A>(
   table: SessionTable<S>,
   { session, operation, index }: Running<S, A>,
   work: SessionWork<S, A>,
 ): Outcome<A> | Promise<Outcome<A>> {
   const { runtime } = table.options;
   const { state } = session;
-  if (state === undefined) {
-    session.turn.give();
-    throw new Error("an operation began in a session without state");
-  }
+  if (state === undefined) throw new Error("an operation began in a session without state");
   const { answerId } = operation;
   const execution = new Execution<A>({
     clock: runtime.clock,
@@ -120,11 +156,7 @@ function run<S, A>(
       const ended = { kind: work.kind, index, name: operation.name };
       runtime.ledger.keepNewest(session.scope, ended, work.keepNewest);
     }
-    try {
-      work.onEnd?.(outcome, { session, state, index, answerId, operation, execution });
-    } finally {
-      session.turn.give();
-    }
+    work.onEnd?.(outcome, { session, state, index, answerId, operation, execution });
     return outcome;
   };
   const outcome = table.track(session, execution);

@@ -28,9 +28,9 @@ export class SessionTable<S> {
   /** Sessions that are open. */
   get live(): number {
     let count = 0;
-    for (const { phase, failed, state } of this.#sessions.values()) {
-      // A session that could not be opened holds nothing.
-      if (phase !== "ended" && !(failed && state === undefined)) count += 1;
+    for (const { phase, failed, state, slot } of this.#sessions.values()) {
+      // A session that could not be opened holds nothing once its work is quiet.
+      if (phase !== "ended" && !(failed && state === undefined && slot === undefined)) count += 1;
     }
     return count;
   }
@@ -42,7 +42,10 @@ export class SessionTable<S> {
     return session;
   }
 
-  /** The same of a call that may still be refused and then renews nothing (ALL-LEASE-013). */
+  /**
+   * The same of a call that may still be refused and then renews nothing (ALL-LEASE-013). A session of which a later
+   * operation failed is still read (R9); one whose opening failed never was, whatever its work made too late.
+   */
   alive(id: string): OpenSession<S> {
     const session = this.known(id);
     if (session.end !== undefined) throw this.ends.refusal(session);
@@ -193,7 +196,7 @@ export class SessionTable<S> {
   #tombstone(id: string): Session<S> {
     const session = new Session<S>(id, undefined, this.scopeOf(id));
     session.phase = "ended";
-    session.end = { by: ClosedBy.CALLER, confirmed: true, left: [], releasing: undefined };
+    session.end = { by: ClosedBy.CALLER, confirmed: true, left: [], releasing: undefined, retry: undefined };
     this.#sessions.set(id, session);
     this.#forgetLater(session);
     return session;

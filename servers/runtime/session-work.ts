@@ -27,7 +27,7 @@ export interface Opening<S, A> {
   readonly check?: () => void;
   /** Told when it has its place and begins; may still refuse, and holds nothing then. */
   readonly begin?: () => void;
-  make(execution: Execution<A>, opening: OpeningFacts): Promise<Opened<S, A>>;
+  make(execution: Pick<Execution<unknown>, "signal">, opening: OpeningFacts): Promise<Opened<S, A>>;
 }
 
 /** What an opening operation tells its caller. */

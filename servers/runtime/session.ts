@@ -21,6 +21,8 @@ export interface SessionEnd {
   left: LeftResource[];
   /** The release that runs now, if one does. */
   releasing: Promise<void> | undefined;
+  /** Tries again what a release left; there is one however often the session is closed. */
+  retry: Timer | undefined;
 }
 
 /** Where a session stands. `waiting`: asked for, not yet admitted. */
@@ -32,7 +34,10 @@ export type SessionPhase = "waiting" | "live" | "ended";
  */
 export class Session<S> {
   phase: SessionPhase = "waiting";
+  /** What it is worked with; undefined until its opening has succeeded, and for ever where it has not. */
   state: S | undefined;
+  /** What was made for it and is to be released, also where its opening had failed by then. */
+  held: S | undefined;
   /** An operation failed and the session cannot go on (ALL-ORDER-004). */
   failed = false;
   end: SessionEnd | undefined;

@@ -11,17 +11,18 @@ import type { Opening, SessionWork } from "./session-work.js";
  * silence, age or drain (R5, R6), and remembered as long as the retention says (R14).
  */
 export class Sessions<S> extends SessionTable<S> {
-  readonly #admission: Admission;
+  /** Its places (R12); work that holds as much as a session does takes one of them too. */
+  readonly admission: Admission;
 
   constructor(options: SessionsOptions<S>) {
     super(options);
     const { clock, limits, admission } = options.runtime;
-    this.#admission = admission({ clock, max: limits.maxSessions, queueTimeoutMs: limits.queueTimeoutMs });
+    this.admission = admission({ clock, max: limits.maxSessions, queueTimeoutMs: limits.queueTimeoutMs });
   }
 
   /** Opens a session, or finds the operation that did. */
   create<A>(opening: Opening<S, A>): Delivered<A> {
-    return openSession(this, this.#admission, opening);
+    return openSession(this, this.admission, opening);
   }
 
   /** Performs an operation of a session, or finds it under its name. */

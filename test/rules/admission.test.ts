@@ -1,8 +1,9 @@
 import { expect, describe as group, it } from "vitest";
-import { EnvironmentService } from "../../gen/index.js";
+import { EnvironmentService, FailureKind } from "../../gen/index.js";
+import { defineEnvironment } from "../../servers/environment/define-environment.js";
 import * as fixture from "./fixture.js";
 
-const { seed, step, close } = fixture;
+const { seed, step, verify, close } = fixture;
 
 group("R12: admission", () => {
   it("refuses beyond capacity where there is no queue, records nothing, and lets held sessions go on", async () => {
@@ -112,6 +113,95 @@ group("R12: admission", () => {
       expect(error).toBeUndefined();
       expect((await f.client.unary(step, fixture.stepRequest(1, "go", "b"))).message?.stepIndex).toBe(1);
     }
+  });
+
+  it("frees the place of a Seed that passed its timeout when its work has returned, and releases what that made (ENV-SEED-010)", async () => {
+    await using f = await fixture.startFixture({ maxSessions: 1 });
+    f.controls.obedient = false;
+    f.controls.seed.shut();
+    const late = f.client.unary(seed, {
+      ...fixture.seedRequest("late"),
+      timeout: { seconds: 1n, nanos: 0 },
+      lease: { seconds: 3000n, nanos: 0 },
+    });
+    await f.controls.seed.arrived(1);
+    f.clock.advance(1000);
+    expect((await late).error?.failure?.kind).toBe(FailureKind.TIMEOUT);
+    // The work still runs, and takes up what a session does.
+    expect((await f.client.unary(seed, fixture.seedRequest("next"))).error?.reason).toBe("CAPACITY");
+    const reads = async () => [
+      (await f.client.unary(step, fixture.stepRequest(0, "go", "late"))).error?.reason,
+      (await f.client.unary(fixture.listTools, { sessionId: "late", agentId: "agent" })).error?.reason,
+      (await f.client.stream(EnvironmentService.method.watchSteps, { sessionId: "late" })).error?.reason,
+    ];
+    const refused = ["SESSION_FAILED", "SESSION_FAILED", "SESSION_FAILED"];
+    expect(await reads()).toEqual(refused);
+    f.controls.seed.open();
+    await f.client.unary(fixture.describe, {});
+    expect(f.controls.counts.release).toBe(1);
+    expect(await reads()).toEqual(refused);
+    expect((await f.client.unary(seed, fixture.seedRequest("next"))).error).toBeUndefined();
+    const closed = await f.client.unary(close, fixture.closeRequest("late"));
+    expect(closed.message?.receipt).toMatchObject({ cleanupConfirmed: true, left: [] });
+    expect(f.controls.counts.release).toBe(1);
+  });
+
+  it("releases at Close what a late Seed made and could not release", async () => {
+    await using f = await fixture.startFixture();
+    f.controls.obedient = false;
+    f.controls.seed.shut();
+    const late = f.client.unary(seed, { ...fixture.seedRequest(), timeout: { seconds: 1n, nanos: 0 } });
+    await f.controls.seed.arrived(1);
+    f.clock.advance(1000);
+    await late;
+    f.controls.failNext = { at: "release", error: new Error("stuck") };
+    f.controls.seed.open();
+    await f.client.unary(fixture.describe, {});
+    expect(f.controls.counts.release).toBe(1);
+    const closed = await f.client.unary(close, fixture.closeRequest());
+    expect(closed.message?.receipt).toMatchObject({ cleanupConfirmed: true, left: [] });
+    expect(f.controls.counts.release).toBe(2);
+  });
+
+  it("withdraws a queued stream whose last reader left, and serves one whose reader came back (ALL-ADM-003)", async () => {
+    let verified = 0;
+    const world = defineEnvironment({
+      name: "gated",
+      version: "1.0.0",
+      reward: { timing: "terminal", minimum: 0, maximum: 1 },
+      determinism: "seeded",
+      stateless: true,
+      read: () => null,
+      seed: () => ({ state: null }),
+      verify() {
+        verified += 1;
+        return { reward: 1 };
+      },
+    });
+    const limits = { maxSessions: 1, queueTimeoutMs: 60_000 };
+    await using f = await fixture.serveWorld(world, { limits });
+    await f.client.unary(seed, fixture.seedRequest("a"));
+    const request = (verificationId: string) => ({
+      target: {
+        case: "stateless" as const,
+        value: { verificationId, context: fixture.seedRequest().context, task: fixture.task() },
+      },
+    });
+    const calls: { cancel(): void }[] = [];
+    const ask = (id: string, client = f.client) =>
+      client.stream(verify, request(id), { onCall: (call) => calls.push(call) });
+    const gone = ask("gone");
+    const shared = ask("shared");
+    await f.client.unary(fixture.describe, {});
+    const other = ask("shared", f.another());
+    await f.client.unary(fixture.describe, {});
+    for (const call of calls.slice(0, 2)) call.cancel();
+    expect([(await gone).error?.code, (await shared).error?.code]).toEqual(["CANCELLED", "CANCELLED"]);
+    await f.client.unary(fixture.describe, {});
+    await f.client.unary(close, fixture.closeRequest("a"));
+    expect((await other).messages.at(-1)?.event.case).toBe("result");
+    expect(verified).toBe(1);
+    expect((await ask("gone")).delivery).toBe("started");
   });
 
   it("frees the place of a Seed that failed", async () => {

@@ -3,7 +3,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, describe as group, it } from "vitest";
-import { type Artifact, BlobService, Feature, ItemListSchema, ItemSchema } from "../../gen/index.js";
+import { type Artifact, BlobService, Feature, ItemListSchema, ItemSchema, Role } from "../../gen/index.js";
 import { defineEnvironment } from "../../servers/environment/define-environment.js";
 import { textOf } from "../../servers/runtime/items.js";
 import * as fixture from "./fixture.js";
@@ -33,6 +33,24 @@ const refused = async (call: Promise<unknown>): Promise<string> => {
   const [settled] = await Promise.allSettled([call]);
   return settled.status === "rejected" ? String(settled.reason) : "served";
 };
+
+const base = {
+  name: "gated",
+  version: "1.0.0",
+  reward: { timing: "terminal", minimum: 0, maximum: 1 },
+  determinism: "seeded",
+  read: () => null,
+  seed: () => ({ state: null }),
+} as const;
+
+/** An action that refers to blobs. */
+const contentOf = (blobs: readonly Uint8Array[], agentId = "agent") => ({
+  agentId,
+  kind: {
+    case: "content" as const,
+    value: { blocks: blobs.map((bytes) => ({ kind: { case: "blobRef" as const, value: refOf(bytes) } })) },
+  },
+});
 
 group("BLOBS", () => {
   it("gives back the bytes that were put, from any offset, on the service's own port (ALL-BLOB-001, ALL-BLOB-004)", async () => {
@@ -158,5 +176,174 @@ group("BLOBS", () => {
     }
     expect(await refused(read(blobs, refOf(patch)))).toMatch(/not_found/);
     expect((await f.client.stream(verify, handedIn(patch))).messages.at(-1)).toEqual(judged.messages.at(-1));
+  });
+
+  it("refuses a request that refers to more than a blob may have, however small it is itself", async () => {
+    const shown: number[] = [];
+    const world = defineEnvironment({
+      ...base,
+      stepKinds: ["content"],
+      step({ actions: [action] }) {
+        const blocks = action?.kind.case === "content" ? action.kind.value.blocks : [];
+        const bytes = blocks.map(({ kind }) => (kind.case === "blob" ? kind.value.data : new Uint8Array()));
+        shown.push(bytes.length, new Set(bytes).size);
+        return {};
+      },
+      verify: () => ({ reward: 1 }),
+    });
+    await using f = await fixture.serveWorld(world, { limits: { maxBlobBytes: 1000 } });
+    const blobs = blobsOf(f);
+    const bytes = Buffer.alloc(400, "abc");
+    await blobs.putBlob(parts(bytes));
+    await f.client.unary(seed, fixture.seedRequest());
+    const refs = (count: number) =>
+      fixture.stepOf(0, [contentOf(Array.from({ length: count }, () => bytes))]);
+    expect((await f.client.unary(step, refs(3))).error).toMatchObject({
+      code: "RESOURCE_EXHAUSTED",
+      reason: "CONTENT_TOO_LARGE",
+      fields: ["actions[0].content.blocks[2].blob_ref"],
+      metadata: { limit: "1000", actual: "1200" },
+    });
+    expect((await f.client.unary(step, refs(2))).error).toBeUndefined();
+    // Two blocks, of one copy.
+    expect(shown).toEqual([2, 1]);
+    const artifacts = Array.from({ length: 3 }, (_, i) => ({
+      name: `${i}`,
+      body: { case: "ref" as const, value: refOf(bytes) },
+    }));
+    const handedIn = {
+      target: fixture.verifyRequest(0).target,
+      submission: { agents: [{ agentId: "agent", artifacts }] },
+    };
+    expect((await f.client.stream(verify, handedIn)).error).toMatchObject({
+      reason: "CONTENT_TOO_LARGE",
+      fields: ["submission.agents[0].artifacts[2].ref"],
+    });
+    // What a list of items refers to counts too.
+    const block = { kind: { case: "blobRef" as const, value: refOf(bytes) } };
+    const items = [
+      { kind: { case: "toolResult" as const, value: { callId: "c", content: [block, block] } } },
+    ];
+    const list = toBinary(ItemListSchema, create(ItemListSchema, { items }));
+    await blobs.putBlob(parts(list));
+    const listed = {
+      agents: [{ agentId: "agent", itemsRef: refOf(list), artifacts: artifacts.slice(0, 1) }],
+    };
+    expect((await f.client.stream(verify, { ...handedIn, submission: listed })).error).toMatchObject({
+      reason: "CONTENT_TOO_LARGE",
+      fields: ["submission.agents[0].items[0].tool_result.content[1].blob_ref"],
+    });
+  });
+
+  it("takes room with the first part of a blob, and gives it back where the rest does not come", async () => {
+    await using f = await fixture.startFixture({ heldBlobBytes: 10 });
+    const blobs = blobsOf(f);
+    const bytes = Buffer.from("12345678");
+    const other = Buffer.from("abc");
+    let leave: () => void = () => {};
+    const left = new Promise<void>((resolve) => (leave = resolve));
+    async function* stalling() {
+      yield { ref: refOf(bytes), data: bytes.subarray(0, 1) };
+      await left;
+      throw new Error("gone");
+    }
+    const broken = refused(blobs.putBlob(stalling()));
+    await expect.poll(() => refused(blobs.putBlob(parts(other)))).toMatch(/no room for 3 bytes: 8 of 10/);
+    expect(await refused(read(blobs, refOf(bytes)))).toMatch(/not_found/);
+    leave();
+    await broken;
+    await expect.poll(() => refused(blobs.putBlob(parts(other)))).toBe("served");
+    expect((await read(blobs, refOf(other))).toString()).toBe("abc");
+  });
+
+  it("answers a step again though what it referred to has gone (ALL-REPEAT-002)", async () => {
+    const world = defineEnvironment({
+      ...base,
+      stepKinds: ["content"],
+      step: () => ({ observation: "seen" }),
+      verify: () => ({ reward: 1 }),
+    });
+    await using f = await fixture.serveWorld(world);
+    const blobs = blobsOf(f);
+    const bytes = Buffer.from("a picture");
+    await blobs.putBlob(parts(bytes));
+    await f.client.unary(seed, fixture.seedRequest());
+    const request = fixture.stepOf(0, [contentOf([bytes])]);
+    const first = await f.client.unary(step, request);
+    for (let minutes = 0; minutes < 12; minutes += 1) {
+      f.clock.advance(60_000);
+      await f.client.unary(fixture.keepAlive, { sessionId: "s1" });
+    }
+    expect(await refused(read(blobs, refOf(bytes)))).toMatch(/not_found/);
+    const again = await f.client.unary(step, request);
+    expect([again.delivery, again.message]).toEqual(["replayed", first.message]);
+    expect((await f.client.unary(step, fixture.stepOf(1, [contentOf([bytes])]))).error?.reason).toBe(
+      "NAME_UNKNOWN",
+    );
+  });
+
+  it("gives an agent what it was given references to, and nothing else, known or not (R11, R15)", async () => {
+    const principals = { controllerToken: "controller-0123456789" };
+    const [told, shown, others, hidden, unknown] = ["told", "shown", "b's", "hidden", "unknown"].map((text) =>
+      Buffer.from(text),
+    ) as [Buffer, Buffer, Buffer, Buffer, Buffer];
+    const block = (bytes: Uint8Array) => ({ kind: { case: "blobRef" as const, value: refOf(bytes) } });
+    const input = (bytes: Uint8Array) => [
+      { kind: { case: "chatMessage" as const, value: { role: Role.USER, content: [block(bytes)] } } },
+    ];
+    const world = defineEnvironment({
+      ...base,
+      agents: ["a", "b"],
+      seed: () => ({
+        state: null,
+        agents: {
+          a: { input: input(told).map((item) => create(ItemSchema, item)) },
+          b: { input: input(others).map((item) => create(ItemSchema, item)) },
+        },
+        next: ["a"],
+      }),
+      stepKinds: ["content"],
+      step: () => ({ outcomes: { a: { observation: { content: [block(shown)] } } }, next: ["a"] }),
+      verify: () => ({ reward: 1 }),
+    });
+    await using f = await fixture.serveWorld(world, { principals });
+    const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+    const bare = (token: string) => ({ metadata: as(token).headers });
+    const controller = principals.controllerToken;
+    const blobs = blobsOf(f);
+    for (const bytes of [told, shown, others, hidden]) await blobs.putBlob(parts(bytes), as(controller));
+    const seeded = await f.client.unary(seed, fixture.seedRequest(), bare(controller));
+    const [a = "", b = ""] = seeded.message?.session?.agents.map(({ token }) => token) ?? [];
+    const get = async (token: string, bytes: Uint8Array): Promise<string> => {
+      const got: Uint8Array[] = [];
+      const reading = (async () => {
+        for await (const { data } of blobs.getBlob({ ref: refOf(bytes) }, as(token))) got.push(data);
+      })();
+      const end = await refused(reading);
+      return end === "served" ? Buffer.concat(got).toString() : end;
+    };
+    expect([await get(a, told), await get(b, others)]).toEqual(["told", "b's"]);
+    const nothing = await get(a, unknown);
+    expect(nothing).toMatch(/not_found.*given references/);
+    for (const bytes of [shown, others, hidden]) expect(await get(a, bytes)).toBe(nothing);
+    expect(await get(controller, hidden)).toBe("hidden");
+    expect(await refused(blobs.putBlob(parts(unknown), as(a)))).toMatch(/permission_denied/);
+    expect(await get("somebody-else", told)).toMatch(/unauthenticated/);
+    const send = async (bytes: Uint8Array, index: number) =>
+      (await f.client.unary(step, fixture.stepOf(index, [contentOf([bytes], "a")]), bare(a))).error;
+    for (const bytes of [hidden, unknown]) {
+      const error = await send(bytes, 0);
+      expect(error).toMatchObject({
+        reason: "NAME_UNKNOWN",
+        fields: ["actions[0].content.blocks[0].blob_ref"],
+      });
+      expect(error?.message).toMatch(/given references/);
+    }
+    expect(await send(told, 0)).toBeUndefined();
+    expect(await get(a, shown)).toBe("shown");
+    expect(await get(b, shown)).toBe(nothing);
+    expect(await send(shown, 1)).toBeUndefined();
+    await f.client.unary(fixture.close, fixture.closeRequest(), bare(controller));
+    expect(await get(a, told)).toMatch(/unauthenticated/);
   });
 });

@@ -117,6 +117,37 @@ group("R5: Close", () => {
     expect(f.controls.counts.release).toBe(2);
   });
 
+  it("tries again from time to time, with one timer however often it is closed (ALL-CLOSE-017)", async () => {
+    await using f = await fixture.startFixture();
+    await f.client.unary(seed, fixture.seedRequest());
+    const fail = (): void => {
+      f.controls.failNext = { at: "release", error: new Error("stuck") };
+    };
+    for (let i = 0; i < 5; i += 1) {
+      fail();
+      await f.client.unary(close, fixture.closeRequest());
+    }
+    expect(f.clock.due()).toEqual([30_000]);
+    fail();
+    f.clock.advance(30_000);
+    await f.client.unary(fixture.describe, {});
+    expect(f.controls.counts.release).toBe(6);
+    expect(f.clock.due()).toEqual([30_000]);
+    fail();
+    f.clock.advance(10_000);
+    await f.client.unary(close, fixture.closeRequest());
+    f.clock.advance(29_999);
+    await f.client.unary(fixture.describe, {});
+    expect(f.controls.counts.release).toBe(7);
+    f.clock.advance(1);
+    await f.client.unary(fixture.describe, {});
+    expect(f.controls.counts.release).toBe(8);
+    // Released: only what is remembered of it goes one day.
+    expect(f.clock.due()).toEqual([10 * 60_000]);
+    const { message } = await f.client.unary(close, fixture.closeRequest());
+    expect(message?.receipt).toMatchObject({ cleanupConfirmed: true, left: [] });
+  });
+
   it("answers unconfirmed where work ignores its end, and confirms once that work has returned", async () => {
     await using f = await fixture.startFixture({ closeGraceMs: 5000 });
     await f.client.unary(seed, fixture.seedRequest());

@@ -3,7 +3,7 @@ import { FailureKind } from "../../gen/index.js";
 import * as fixture from "./fixture.js";
 import { nextIndexFailure } from "./gated-world.js";
 
-const { seed, step, verify, close, keepAlive } = fixture;
+const { seed, step, verify, close, keepAlive, describe } = fixture;
 
 group("R3: order", () => {
   it("refuses a gap with the index that it expects, and nothing happens", async () => {
@@ -42,6 +42,39 @@ group("R3: order", () => {
     f.controls.step.open();
     await Promise.all([slow, next, judged]);
     expect(ended).toEqual(["replay", "step 1", "step 2", "verify"]);
+  });
+
+  it("does not begin a verification whose readers all left while it waited; one who came back is served (ALL-ADM-003)", async () => {
+    await using f = await fixture.startFixture();
+    await f.client.unary(seed, fixture.seedRequest());
+    f.controls.step.shut();
+    const slow = f.client.unary(step, fixture.stepRequest(0));
+    await f.controls.step.arrived(1);
+    const request = fixture.verifyRequest(0, { final: false });
+    const readers: { cancel(): void }[] = [];
+    const read = () => f.client.stream(verify, request, { onCall: (call) => readers.push(call) });
+    const left = [read(), read()];
+    await f.client.unary(describe, {});
+    for (const reader of readers) reader.cancel();
+    await Promise.all(left);
+    await f.client.unary(describe, {});
+    f.controls.step.open();
+    await slow;
+    await f.client.unary(step, fixture.stepRequest(1));
+    expect(f.controls.counts.verify).toBe(0);
+    f.controls.step.shut();
+    const slower = f.client.unary(step, fixture.stepRequest(2));
+    await f.controls.step.arrived(3);
+    const gone = read();
+    await f.client.unary(describe, {});
+    readers.at(-1)?.cancel();
+    await gone;
+    const back = read();
+    await f.client.unary(describe, {});
+    f.controls.step.open();
+    await slower;
+    expect((await back).messages.at(-1)?.event.case).toBe("result");
+    expect(f.controls.counts.verify).toBe(1);
   });
 
   it("begins nothing beside work that has passed its timeout and has not stopped (ALL-ORDER-003)", async () => {

@@ -1,6 +1,6 @@
 import { expect, describe as group, it } from "vitest";
 import { z } from "zod";
-import { EnvironmentService, Feature, type SessionDescriptor } from "../../gen/index.js";
+import { EnvironmentService, FailureKind, Feature, type SessionDescriptor } from "../../gen/index.js";
 import { defineEnvironment } from "../../servers/environment/define-environment.js";
 import { environmentService } from "../../servers/environment/environment-service.js";
 import { createRuntime } from "../../servers/runtime/runtime.js";
@@ -16,7 +16,7 @@ const as = (token: string) => ({ metadata: { authorization: `Bearer ${token}` } 
 const controller = as(principals.controllerToken);
 
 /** Two agents who may both act; every step has a reward and a note. */
-const world = ({ visible = false, agents = ["a", "b"] } = {}) =>
+const world = ({ visible = false, agents = ["a", "b"], reward = 0.5 } = {}) =>
   defineEnvironment({
     name: "gated",
     version: "1.0.0",
@@ -31,7 +31,7 @@ const world = ({ visible = false, agents = ["a", "b"] } = {}) =>
       const others = agents.filter((agentId) => !actions.some((action) => action.agentId === agentId));
       return {
         observation: "seen",
-        reward: 0.5,
+        reward,
         info: { secret: "note" },
         outcomes: Object.fromEntries(others.map((id) => [id, { observation: "for the other one" }])),
       };
@@ -187,6 +187,37 @@ group("PRINCIPALS", () => {
       { agentId: "a", reward: { value: 0.5 }, infoJson: '{"secret":"note"}' },
       { agentId: "b" },
     ]);
+  });
+
+  it("tells an agent no reward in a failure either, and no details (ALL-PRIN-007)", async () => {
+    const { f, a } = await start({ reward: 7.25 });
+    await using _ = f;
+    const request = stepOf(0, [say("x", "a")]);
+    const seen = (error: unknown): string =>
+      JSON.stringify(error, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+    const { error } = await f.client.unary(step, request, as(a));
+    expect(error?.failure).toMatchObject({ kind: FailureKind.INVALID_REWARD, detailsJson: "" });
+    expect(seen(error)).not.toContain("7.25");
+    const stream = f.client.duplex(stepStream, as(a));
+    stream.write({ frame: 1n, operations: [{ operation: { case: "step", value: request } }] });
+    const answer = (await stream.read())?.answers[0]?.answer;
+    expect(answer?.case).toBe("error");
+    const details = answer?.case === "error" ? answer.value.details : [];
+    expect(Buffer.concat(details.map(({ value }) => value)).includes("7.25")).toBe(false);
+    expect(answer?.case === "error" && answer.value.message).not.toContain("7.25");
+    stream.end();
+    const whole = await f.client.unary(step, request, controller);
+    expect(whole.error?.failure).toMatchObject({
+      reason: expect.stringContaining("7.25"),
+      detailsJson: expect.stringContaining("7.25"),
+    });
+  });
+
+  it("tells an agent a bad reward where rewards are visible, but no details", async () => {
+    const { f, a } = await start({ visible: true, reward: 7.25 });
+    await using _ = f;
+    const { error } = await f.client.unary(step, stepOf(0, [say("x", "a")]), as(a));
+    expect(error?.failure).toMatchObject({ reason: expect.stringContaining("7.25"), detailsJson: "" });
   });
 
   it("shows an agent its rewards where the environment declares them visible (ENV-DESC-010)", async () => {

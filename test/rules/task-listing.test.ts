@@ -47,6 +47,21 @@ const pagesOf = async (client: BareClient, change: object): Promise<Task[][]> =>
 };
 
 group("TASK_LISTING", () => {
+  it("looks through a split that has no indexOf once, however many of its tasks are asked for", async () => {
+    let made = 0;
+    const at: TaskSplit["at"] = (index) => {
+      made += 1;
+      return { taskId: { id: `t${index}` } };
+    };
+    await using f = await fixture.serveWorld(world({ test: split(500, { at }) }));
+    for (const id of ["t10", "t499", "t499", "t3", "none", "none"]) {
+      const { message, error } = await f.client.unary(getTask, { taskId: { id } });
+      expect(message?.task?.taskId?.id ?? error?.reason).toBe(id === "none" ? "TASK_UNKNOWN" : id);
+    }
+    // Each of the 500 once on the way, and the four that were found once more.
+    expect(made).toBe(504);
+  });
+
   it("is declared with its splits, each with a revision (ENV-DESC-006)", async () => {
     await using f = await fixture.serveWorld(
       world({ train: split(undefined), test: split(7, { revision: "r2", taskset: "own" }) }),

@@ -1,4 +1,6 @@
 import { expect, describe as group, it } from "vitest";
+import { http2Channel } from "../../clients/channel/http2-channel.js";
+import { createClient } from "../../clients/client.js";
 import { EnvironmentService, Feature, type WatchStepsResponse } from "../../gen/index.js";
 import * as fixture from "./fixture.js";
 
@@ -115,5 +117,31 @@ group("WATCH_STEPS", () => {
     f.clock.advance(10_000);
     const { messages } = await seen.ended;
     expect(messages.every(({ event }) => event.case === "heartbeat")).toBe(true);
+  });
+
+  it("gives a step whole that fits into a message, and else without its actions, then without what was seen (R11)", async () => {
+    await using f = await fixture.startFixture({ maxMessageBytes: 8 << 20 });
+    await f.client.unary(seed, fixture.seedRequest());
+    const large = "x".repeat(3 << 20);
+    const answers = [(await f.client.unary(step, fixture.stepRequest(0, large))).message];
+    f.controls.observation = large;
+    answers.push((await f.client.unary(step, fixture.stepRequest(1, large))).message);
+    f.controls.observation = "x".repeat(5 << 20);
+    const channel = http2Channel({ url: f.server.url }, { maxMessageBytes: 8 << 20 });
+    const client = createClient(EnvironmentService, channel);
+    answers.push(await client.step(fixture.stepRequest(2, "go")));
+    await channel.close();
+    const seen = watch(f);
+    expect(await seen.first(3)).toEqual([1, 2, 3]);
+    const records = seen.events.map(({ event }) => (event.case === "step" ? event.value : undefined));
+    expect(records.map((record) => record?.actions.length)).toEqual([1, 0, 0]);
+    expect(records.slice(0, 2).map((record) => record?.response)).toEqual(answers.slice(0, 2));
+    const [outcome, ...others] = answers[2]?.outcomes ?? [];
+    expect(others).toEqual([]);
+    expect(records[2]?.response).toEqual({
+      ...answers[2],
+      outcomes: [{ ...outcome, observation: undefined }],
+    });
+    seen.leave();
   });
 });

@@ -127,7 +127,7 @@ export const GetBlobResponseSchema: GenMessage<GetBlobResponse> = /*@__PURE__*/
 export const BlobService: GenService<{
   /**
    * Stores bytes. [feature BLOBS] Idempotent; nothing is stored until the stream has ended and
-   * digest and size are right, else INVALID_FIELD.
+   * digest and size are right, else INVALID_FIELD. The controller's.
    *
    * @generated from rpc touchstone.v1.BlobService.PutBlob
    */

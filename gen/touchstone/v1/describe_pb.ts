@@ -194,7 +194,8 @@ export type ServiceLimits = Message<"touchstone.v1.ServiceLimits"> & {
   maxMessageBytes: bigint;
 
   /**
-   * Sessions (boxes, gateways, episodes) held at once. Absent: no cap is declared.
+   * Sessions (boxes, gateways, episodes) held at once. Absent: no cap is declared. A verification
+   * without a session may take a place among them while it runs.
    *
    * @generated from field: optional uint32 max_sessions = 2;
    */

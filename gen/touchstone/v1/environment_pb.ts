@@ -494,7 +494,8 @@ export const EnvironmentService: GenService<{
    * - ENV-DESC-005 MUST Placements and verify isolation are declared.
    * - ENV-DESC-007 MUST Sandbox providers are names, never addresses.
    * - ENV-DESC-008 MUST public_json and privileged data have JSON Schemas in Describe.
-   * - ENV-DESC-010 MUST reward_visible is declared and true.
+   * - ENV-DESC-010 MUST reward_visible is true exactly when the answers of agents carry their
+   *   rewards.
    *
    * @generated from rpc touchstone.v1.EnvironmentService.Describe
    */

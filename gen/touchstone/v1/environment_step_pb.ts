@@ -508,7 +508,8 @@ export const WatchStepsResponseSchema: GenMessage<WatchStepsResponse> = /*@__PUR
   messageDesc(file_touchstone_v1_environment_step, 10);
 
 /**
- * One step of the ledger.
+ * One step of the ledger. A record that no message could hold (R11) lacks its actions, and if that
+ * is not enough what was seen; never a reward.
  *
  * @generated from message touchstone.v1.StepRecord
  */

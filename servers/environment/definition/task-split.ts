@@ -11,6 +11,6 @@ export interface TaskSplit {
   readonly size?: number;
   /** The task at a place, from 0; environment, split, revision and task set are filled in. */
   at(index: number): MessageInitShape<typeof TaskSchema>;
-  /** The place of a task by its id. Absent from finite splits: they are searched. */
+  /** The place of a task by its id. Absent from finite splits: each is looked through once. */
   indexOf?(id: string): number | undefined;
 }

@@ -46,13 +46,18 @@ export interface ToolDefinition<Input extends ToolInput, State> {
   readonly input: Input;
   /** Agents that have it, where there are several. Absent: all. */
   readonly agents?: readonly string[];
-  /** Runs a call. Answers text, an object (given as JSON), or a ToolAnswer. Throw ToolError for what the agent should read. */
+  /**
+   * Runs a call. Answers text, an object (given as JSON), or a ToolAnswer. Throw ToolError for what the agent should read.
+   * It runs in the server's own process: what waits must `await`, and what computes for long belongs into a process or a
+   * worker thread of its own. One that never returns stops every session here, and no timeout can end it; `touchstone run`
+   * and `serve` then say on standard error where it is.
+   */
   run(args: ToolArguments<Input>, context: ToolContext<State>): string | object | Promise<string | object>;
 }
 
 /**
  * A tool defined apart from its environment, so that its arguments are typed by its schema; within `tools` of
- * defineEnvironment they are without it.
+ * defineEnvironment they are without it. Its state is typed where `toolsOf` makes it.
  *
  * @example tool({ description: "Adds.", input: z.object({ a: z.number(), b: z.number() }), run: ({ a, b }) => `${a + b}` })
  */
@@ -60,6 +65,30 @@ export function tool<Input extends ToolInput, State = unknown>(
   definition: ToolDefinition<Input, State>,
 ): ToolDefinition<Input, State> {
   return definition;
+}
+
+/**
+ * `tool` for tools of one state, which TypeScript cannot infer beside the arguments: both are typed, and a tool that wants
+ * another state than its environment has is an error there.
+ *
+ * @example
+ * interface Shelf { readonly books: string[] }
+ * const tool = toolsOf<Shelf>();
+ * export const tools = {
+ *   add: tool({
+ *     description: "Puts a book on the shelf.",
+ *     input: z.object({ title: z.string() }),
+ *     run({ title }, { state }) {
+ *       state.books.push(title);
+ *       return "Done.";
+ *     },
+ *   }),
+ * };
+ */
+export function toolsOf<State>(): <Input extends ToolInput>(
+  definition: ToolDefinition<Input, State>,
+) => ToolDefinition<Input, State> {
+  return tool;
 }
 
 /** The schema of a tool's arguments, for validation. */

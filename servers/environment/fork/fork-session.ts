@@ -7,6 +7,7 @@ import {
 } from "../../../gen/index.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import { type EnvironmentSession, partOf, worldOf } from "../environment-session.js";
+import { orRelease } from "../or-release.js";
 import { sealState } from "../verify/verifier-state.js";
 import { createStepFeed } from "../watch/step-feed.js";
 
@@ -32,7 +33,9 @@ export async function forkSession<Data, State>(
   if (definition.fork === undefined) throw new Error("a fork of an environment without one");
   const world = worldOf(source);
   const state = await definition.fork(world.state);
-  const descriptor = forkDescriptor(context, source, { ...facts, of: world.descriptor });
+  const descriptor = await orRelease(context, { state, madeFor: { session: facts.sessionId } }, () =>
+    forkDescriptor(context, source, { ...facts, of: world.descriptor }),
+  );
   return {
     descriptor,
     state: {

@@ -48,7 +48,7 @@ export function fork<Data, State>(
       execution.signal.addEventListener("abort", () => borrowed.giveUp(), { once: true });
       try {
         const { state, descriptor } = await forkSession(context, source.state, { sessionId, lease });
-        const release = () => context.definition.close?.(worldOf(state).state);
+        const loose = { state: worldOf(state).state, madeFor: { session: sessionId } };
         const answer = create(ForkResponseSchema, {
           answerId,
           session: descriptor,
@@ -56,7 +56,7 @@ export function fork<Data, State>(
           sandboxCopied: false,
           timeout: fromMs(timeoutMs),
         });
-        await orRelease(release, () =>
+        await orRelease(context, loose, () =>
           checkAnswerSize(ForkResponseSchema, answer, { limit: maxBytes, kind: FailureKind.SEED_FAILED }),
         );
         tokens.admit(descriptor);

@@ -31,9 +31,8 @@ export async function beginWorld<Data, State>(
 ): Promise<EnvironmentSession<Data, State>> {
   const { definition } = context;
   const started = await definition.seed({ data, seed: origin.seed, signal });
-  return await orRelease(
-    () => definition.close?.(started.state),
-    () => worldOfStart(context, started, { data, ...origin }),
+  return await orRelease(context, { state: started.state, madeFor: { session: origin.sessionId } }, () =>
+    worldOfStart(context, started, { data, ...origin }),
   );
 }
 

@@ -63,7 +63,8 @@ export function seed<Data, State>(
       });
       const world = worldOf(state);
       const answer = await orRelease(
-        () => definition.close?.(world.state),
+        context,
+        { state: world.state, madeFor: { session: request.sessionId } },
         () => {
           const reference = request.wantReference
             ? (task.reference ?? definition.reference?.(data, world.state))

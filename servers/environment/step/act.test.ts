@@ -1,8 +1,14 @@
+import { pino } from "pino";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { EnvironmentService, type StepStreamResponse } from "../../../gen/index.js";
+import { BareClient } from "../../../test/bare-client.js";
 import * as fixture from "../../../test/rules/fixture.js";
+import { createRuntime } from "../../runtime/runtime.js";
+import { serve } from "../../runtime/serve.js";
 import { defineEnvironment } from "../define-environment.js";
 import type { StepInput, StepResult } from "../definition/stepping.js";
+import { environmentService } from "../environment-service.js";
 
 const { seed, step, close } = fixture;
 
@@ -102,5 +108,29 @@ describe("steps", () => {
         cleanupConfirmed: true,
       });
     }
+  });
+
+  it("name the tool that broke in the log, and to the log only", async () => {
+    const lines: string[] = [];
+    const runtime = createRuntime({ log: pino({}, { write: (line) => void lines.push(line) }) });
+    const definition = defineEnvironment({
+      ...world(() => ({})),
+      tools: {
+        look: {
+          description: "Looks.",
+          input: z.object({}),
+          run(): string {
+            throw new TypeError("nothing to see");
+          },
+        },
+      },
+    });
+    await using server = await serve({ runtime, services: [environmentService(definition, runtime)] });
+    const client = new BareClient(server.url);
+    await client.unary(seed, fixture.seedRequest());
+    const { error } = await client.unary(step, fixture.stepOf(0, [fixture.call("look", {})]));
+    client.close();
+    expect(error?.failure?.reason).toBe("an unexpected error; the server's log has it");
+    expect(lines.join("")).toContain('tool \\"look\\" broke: nothing to see');
   });
 });

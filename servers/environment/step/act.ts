@@ -1,8 +1,10 @@
 import type { Action } from "../../../gen/index.js";
+import { OperationFailure } from "../../runtime/failure.js";
 import { toolResultItem } from "../../runtime/items.js";
 import type { StepInput, StepResult } from "../definition/stepping.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import { type EnvironmentSession, partOf, worldOf } from "../environment-session.js";
+import { isInstance } from "../is-instance.js";
 import { runTool } from "../tool/run-tool.js";
 import type { ReadAction } from "./check-step.js";
 import { GatheredOutcomes } from "./gather-outcomes.js";
@@ -67,7 +69,13 @@ async function callTools<Data, State>(
     const { agentId } = action;
     const tool = partOf(session, agentId).tools.get(call.call.name);
     if (tool === undefined) throw new Error(`tool ${call.call.name} vanished between check and run`);
-    const { result, ...rest } = await runTool(tool, call, { state, agentId, signal });
+    const { result, ...rest } = await runTool(tool, call, { state, agentId, signal }).catch(
+      (error: unknown): never => {
+        // The log names the tool; what was meant for callers reaches them as it is.
+        if (isInstance(error, OperationFailure)) throw error;
+        throw new Error(`tool "${call.call.name}" broke`, { cause: error });
+      },
+    );
     gathered.add([agentId], { ...rest, observation: { items: [toolResultItem(result)] } });
   }
 }

@@ -1,12 +1,4 @@
-import {
-  type Action,
-  ActionKind,
-  ActionSchema,
-  type StepRequest,
-  type ToolCall,
-} from "../../../gen/index.js";
-import type { BlobStore } from "../../runtime/blobs/blob-store.js";
-import { resolveRefs } from "../../runtime/blobs/resolve-refs.js";
+import { type Action, ActionKind, type StepRequest, type ToolCall } from "../../../gen/index.js";
 import { durationProblem } from "../../runtime/duration.js";
 import { isId } from "../../runtime/identity.js";
 import { invalidField } from "../../runtime/refusal.js";
@@ -31,8 +23,6 @@ const actionKinds = {
 /** What actions are read with. */
 export interface ReadingActions {
   readonly prepared: Pick<PreparedEnvironment<never>, "agentIds" | "actionKinds" | "actionSpace">;
-  /** Where the bytes are that they refer to. */
-  readonly blobs: BlobStore;
 }
 
 /** Checks what can be seen without the session. By hand: this is the hot path. */
@@ -53,14 +43,13 @@ export function checkStep(context: ReadingActions, request: StepRequest): readon
 
 /** Checks the actions of a step; `within` is the path of the step in its request, with a dot, or empty. */
 export function readActions(
-  { prepared, blobs }: ReadingActions,
+  { prepared }: ReadingActions,
   given: readonly Action[],
   within = "",
 ): readonly ReadAction[] {
   if (given.length === 0) throw invalidField(`${within}actions`, "expected at least one action");
-  return given.map((asked, i) => {
+  return given.map((action, i) => {
     const path = `${within}actions[${i}]`;
-    const action = asked.kind.case === "toolCall" ? asked : withBlobs(blobs, asked, path);
     checkAgent(action, path, prepared.agentIds);
     if (i > 0 && given.findIndex(({ agentId }) => agentId === action.agentId) < i) {
       throw invalidField(`${path}.agent_id`, `a second action of agent "${action.agentId}" in one step`);
@@ -70,11 +59,6 @@ export function readActions(
     }
     return readAction(action, path, prepared.actionKinds);
   });
-}
-
-/** An action with the bytes that it refers to. */
-function withBlobs(blobs: BlobStore, action: Action, within: string): Action {
-  return resolveRefs(blobs, { schema: ActionSchema, within }, action);
 }
 
 /** ENV-STEP-022 */

@@ -11,21 +11,32 @@ import { clamp, fromMs } from "../../runtime/duration.js";
 import { fingerprint } from "../../runtime/fingerprint.js";
 import type { Delivered } from "../../runtime/ledger.js";
 import type { EnvironmentContext } from "../environment-context.js";
+import { blobsOf } from "../principals/agent-blobs.js";
+import type { Caller } from "../principals/caller.js";
 import { checkStep } from "./check-step.js";
 import { checkTurn } from "./check-turn.js";
 import { takeStep } from "./take-step.js";
+import { withBlobs } from "./with-blobs.js";
+
+/** Who takes a step, and how large its answer may be. */
+export interface StepOptions {
+  readonly caller: Caller;
+  /** Bytes that the answer may have. */
+  readonly maxBytes: number;
+}
 
 /** Takes a step, or finds the operation that did. */
 export function step<Data, State>(
   context: EnvironmentContext<Data, State>,
   request: StepRequest,
-  maxBytes: number,
+  { caller, maxBytes }: StepOptions,
 ): Delivered<StepResponse> {
   const { runtime, prepared, sessions } = context;
   const actions = checkStep(context, request);
   const { sessionId, name, timeout } = request;
   const timeoutMs = timeout === undefined ? prepared.stepTimeoutMs : clamp(timeout, runtime.limits.timeout);
   const index = name.case === "stepIndex" ? name.value : undefined;
+  let resolved = actions;
   return sessions.operate<StepResponse>(sessionId, {
     kind: "step",
     index,
@@ -34,7 +45,11 @@ export function step<Data, State>(
     fingerprint: fingerprint(StepRequestSchema, request),
     timeoutMs,
     context: { stage: Stage.STEP },
-    check: (open) => checkTurn(open, actions, { ...prepared.turnRules, index }),
+    check(open) {
+      checkTurn(open, actions, { ...prepared.turnRules, index });
+      const blobs = { reader: blobsOf(context, caller), maxBytes: runtime.limits.maxBlobBytes };
+      resolved = withBlobs(actions, request, blobs);
+    },
     run(run) {
       const deliverable = (response: StepResponse): StepResponse => {
         if (timeout !== undefined) response.timeout = fromMs(timeoutMs);
@@ -44,7 +59,7 @@ export function step<Data, State>(
         });
         return response;
       };
-      const taken = takeStep(context, actions, run);
+      const taken = takeStep(context, resolved, run);
       return taken instanceof Promise ? taken.then(deliverable) : deliverable(taken);
     },
     onEnd(outcome, run) {

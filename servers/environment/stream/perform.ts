@@ -3,11 +3,14 @@ import {
   type EnvironmentServiceCloseRequest,
   type SeedRequest,
   SeedRequestSchema,
+  SeedResponseSchema,
   type StepResponse,
+  StepResponseSchema,
   type StepStreamAnswer,
   type StepStreamOperation,
 } from "../../../gen/index.js";
 import { answerLimit } from "../../runtime/answer-limit.js";
+import { checkFits } from "../../runtime/answer-size.js";
 import { invalidField } from "../../runtime/refusal.js";
 import { validate } from "../../runtime/validate.js";
 import { closeSession } from "../close-session.js";
@@ -38,7 +41,9 @@ export function performer<Data, State>(
   // A stream by nobody who is known here is refused as a whole.
   caller();
   async function seeded(request: SeedRequest): Promise<Answer> {
-    return { case: "seed", value: await seed(context, request, maxBytes).operation.answer(call) };
+    const value = await seed(context, request, maxBytes).operation.answer(call);
+    checkFits(SeedResponseSchema, value, maxBytes);
+    return { case: "seed", value };
   }
   async function closed(request: EnvironmentServiceCloseRequest): Promise<Answer> {
     return { case: "close", value: await closeSession(context, request) };
@@ -48,11 +53,13 @@ export function performer<Data, State>(
     switch (operation.case) {
       case "step": {
         checkOwnStep(by, operation.value);
-        const taken = (response: StepResponse): Answer => ({
-          case: "step",
-          value: answerFor(by, response, rewardVisible),
-        });
-        const response = step(context, operation.value, maxBytes).operation.answer();
+        const { operation: taking, delivery } = step(context, operation.value, { caller: by, maxBytes });
+        const taken = (value: StepResponse): Answer => {
+          // One that was taken for another caller may be more than this one takes.
+          if (delivery !== "started") checkFits(StepResponseSchema, value, maxBytes);
+          return { case: "step", value };
+        };
+        const response = answerFor(by, taking, rewardVisible);
         return response instanceof Promise ? response.then(taken) : taken(response);
       }
       case "seed":

@@ -58,6 +58,13 @@ describe("ReadyQueue", () => {
     expect(queue.pending).toBe(maxPipelinedSteps - 1);
   });
 
+  it("ends though work on a frame broke", async () => {
+    const queue = new ReadyQueue(new ManualClock());
+    queue.begin(Promise.reject(new Error("broken")));
+    queue.end();
+    expect((await queue.next()).done).toBe(true);
+  });
+
   it("lets a reader go that waits, and leaves no timer behind", async () => {
     const clock = new ManualClock();
     const queue = new ReadyQueue(clock);

@@ -36,14 +36,15 @@ export class ReadyQueue implements AsyncIterableIterator<StepStreamResponse> {
     return this;
   }
 
-  /** A frame is worked on; `answered` resolves once its answer has been pushed. */
+  /** A frame is worked on; `answered` settles once its answer has been pushed, or will never be. */
   begin(answered: Promise<void>): void {
     this.#pending += 1;
-    void answered.finally(() => {
+    const over = (): void => {
       this.#pending -= 1;
       this.#makeRoom?.();
       this.#endReader();
-    });
+    };
+    void answered.then(over, over);
   }
 
   push(response: StepStreamResponse): void {

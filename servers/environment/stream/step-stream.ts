@@ -12,7 +12,8 @@ import {
   StepStreamResponseSchema,
 } from "../../../gen/index.js";
 import type { Clock } from "../../runtime/clock.js";
-import { fitFrame } from "./fit-frame.js";
+import { invalidField } from "../../runtime/refusal.js";
+import { fitFrame, maxOperations } from "./fit-frame.js";
 import { maxPipelinedSteps, ReadyQueue } from "./ready-queue.js";
 import { type Place, SessionOrder } from "./session-order.js";
 
@@ -91,9 +92,16 @@ function answersOf(
     const answer = answerOf(only, order, context);
     return answer instanceof Promise ? answer.then((one) => [one]) : [answer];
   }
-  return Promise.all(operations.map((operation) => answerOf(operation, order, context))).then((answers) =>
-    fitFrame(answers, { maxBytes: context.maxBytes, broken: (error) => refused(error, context) }),
-  );
+  const { maxBytes } = context;
+  const most = maxOperations(maxBytes);
+  if (operations.length > most) {
+    const found = `expected at most ${most} in one frame, found ${operations.length}; nothing was done`;
+    return [refused(invalidField("operations", found), context)];
+  }
+  const broken = (error: unknown): StepStreamAnswer => refused(error, context);
+  return Promise.all(operations.map((operation) => answerOf(operation, order, context)))
+    .then((answers) => fitFrame(answers, { maxBytes, broken }))
+    .catch((error: unknown) => operations.map(() => broken(error)));
 }
 
 /** The sessions of a frame, each once. */

@@ -5,9 +5,10 @@ import { authorCall } from "../author-call.js";
 import type { EnvironmentDefinition } from "../define-environment.js";
 import type { TaskSplit } from "../definition/task-split.js";
 
-/** A split and its name. */
+/** A split and its name, in which every task can be found. */
 export interface NamedSplit extends TaskSplit {
   readonly name: string;
+  indexOf(id: string): number | undefined;
 }
 
 /** The tasks that an environment lists itself (feature TASK_LISTING). */
@@ -81,7 +82,22 @@ function bound(name: string, split: TaskSplit): NamedSplit {
     ...(split.taskset === undefined ? {} : { taskset: split.taskset }),
     ...(split.size === undefined ? {} : { size: split.size }),
     at: (index) => split.at(index),
-    ...(split.indexOf === undefined ? {} : { indexOf: (id: string) => split.indexOf?.(id) }),
+    indexOf: split.indexOf === undefined ? searched(split) : (id) => split.indexOf?.(id),
+  };
+}
+
+/** Finds the tasks of a finite split by looking through it, once: what was passed on the way is remembered. */
+function searched(split: TaskSplit): (id: string) => number | undefined {
+  const { size = 0 } = split;
+  const places = new Map<string, number>();
+  let looked = 0;
+  return (id) => {
+    for (; looked < size && !places.has(id); looked += 1) {
+      const found = split.at(looked).taskId?.id;
+      // Of two tasks with one id the first is found.
+      if (found !== undefined && !places.has(found)) places.set(found, looked);
+    }
+    return places.get(id);
   };
 }
 
@@ -95,14 +111,8 @@ function describeSplit({ name, taskset = "", revision, size }: NamedSplit): Spli
 }
 
 function indexOf(split: NamedSplit, id: string): number | undefined {
-  if (split.indexOf !== undefined) {
-    const index = authorCall(() => split.indexOf?.(id));
-    return index === undefined || !isPlace(split, index) ? undefined : index;
-  }
-  for (let index = 0; index < (split.size ?? 0); index += 1) {
-    if (authorCall(() => split.at(index)).taskId?.id === id) return index;
-  }
-  return undefined;
+  const index = authorCall(() => split.indexOf(id));
+  return index === undefined || !isPlace(split, index) ? undefined : index;
 }
 
 function isPlace({ size }: NamedSplit, index: number): boolean {

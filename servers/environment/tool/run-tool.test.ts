@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ToolCallSchema } from "../../../gen/index.js";
 import { textBlock } from "../../runtime/items.js";
-import { type ToolDefinition, ToolError, type ToolInput, tool } from "../definition/tool.js";
+import { defineEnvironment } from "../define-environment.js";
+import { type ToolDefinition, ToolError, type ToolInput, tool, toolsOf } from "../definition/tool.js";
 import { prepareTool } from "./prepared-tool.js";
 import { runTool } from "./run-tool.js";
 
@@ -89,5 +90,50 @@ describe("tool", () => {
       });
     expect((await run(failing(new ToolError("no such file")), {})).result).toMatchObject({ isError: true });
     await expect(run(failing(new Error("boom")), {})).rejects.toThrow("boom");
+  });
+});
+
+describe("toolsOf", () => {
+  interface Shelf {
+    readonly books: string[];
+  }
+  const ofShelf = toolsOf<Shelf>();
+  const put = ofShelf({
+    description: "Puts a book on the shelf.",
+    input: z.strictObject({ title: z.string() }),
+    run({ title }, { state }) {
+      state.books.push(title.trim());
+      return String(state.books.length);
+    },
+  });
+  const world = {
+    name: "shelf",
+    version: "1.0.0",
+    reward: { timing: "terminal", minimum: 0, maximum: 1 },
+    determinism: "seeded",
+    read: () => null,
+    verify: () => ({ reward: 1 }),
+  } as const;
+
+  it("types state and arguments of tools that are defined apart from their environment", async () => {
+    const shelf: Shelf = { books: [] };
+    expect(
+      await put.run({ title: " Emma " }, { state: shelf, agentId: "agent", signal: AbortSignal.abort() }),
+    ).toBe("1");
+    expect(shelf.books).toEqual(["Emma"]);
+    expect(defineEnvironment({ ...world, seed: () => ({ state: shelf }), tools: { put } }).tools).toEqual({
+      put,
+    });
+  });
+
+  it("lets no tool be used with another state", () => {
+    const tools = { put };
+    const seeded = { ...world, tools, seed: () => ({ state: { pages: 3 } }) };
+    // @ts-expect-error the environment's state has no books
+    expect(defineEnvironment(seeded).name).toBe("shelf");
+    const input = z.object({});
+    // @ts-expect-error a shelf has no pages
+    const count = ofShelf({ description: "", input, run: (_args, { state }) => `${state.pages}` });
+    expect(count.input).toBe(input);
   });
 });

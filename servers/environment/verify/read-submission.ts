@@ -1,5 +1,12 @@
 import { create } from "@bufbuild/protobuf";
-import { type Block, type Item, Role, type Submission, SubmissionSchema } from "../../../gen/index.js";
+import {
+  type AgentSubmission,
+  type Block,
+  type Item,
+  Role,
+  type Submission,
+  SubmissionSchema,
+} from "../../../gen/index.js";
 import { resolveRefs } from "../../runtime/blobs/resolve-refs.js";
 import { invalidField, Refusal } from "../../runtime/refusal.js";
 import type { EnvironmentContext } from "../environment-context.js";
@@ -12,7 +19,7 @@ const defaultAnswerBlocks = ["text", "json"];
  * into a 0 (ENV-VRFY-015, field-case-33).
  */
 export function readSubmission<Data, State>(
-  { prepared, definition, blobs }: EnvironmentContext<Data, State>,
+  { runtime, prepared, definition, blobs }: EnvironmentContext<Data, State>,
   given: Submission | undefined,
 ): Submission {
   const { agentIds } = prepared;
@@ -27,17 +34,23 @@ export function readSubmission<Data, State>(
     }
     if (seen.has(agentId)) throw invalidField(`${path}.agent_id`, `a second entry of agent "${agentId}"`);
     seen.add(agentId);
+    checkItems(agent, path, answerBlocks);
   }
   const submission = resolveRefs(
     blobs,
-    { schema: SubmissionSchema, within: "submission" },
+    { schema: SubmissionSchema, within: "submission", maxBytes: runtime.limits.maxBlobBytes },
     given ?? create(SubmissionSchema),
   );
-  for (const [i, agent] of submission.agents.entries()) {
-    const path = `submission.agents[${i}]`;
-    for (const [j, item] of agent.items.entries()) checkItem(item, `${path}.items[${j}]`, answerBlocks);
+  for (const [i, agent] of given?.agents.entries() ?? []) {
+    const read = submission.agents[i];
+    if (agent.itemsRef !== undefined && read !== undefined)
+      checkItems(read, `submission.agents[${i}]`, answerBlocks);
   }
   return submission;
+}
+
+function checkItems({ items }: AgentSubmission, path: string, answerBlocks: readonly string[]): void {
+  for (const [i, item] of items.entries()) checkItem(item, `${path}.items[${i}]`, answerBlocks);
 }
 
 /** Refuses an item that cannot be read: without a kind that is known here, or said by nobody that is known. */
@@ -64,7 +77,9 @@ function checkItem(item: Item, path: string, answerBlocks: readonly string[]): v
 }
 
 function checkBlock({ kind }: Block, path: string, answerBlocks: readonly string[]): void {
-  if (kind.case !== undefined && answerBlocks.includes(kind.case)) return;
+  // ALL-BLOB-006: a reference does what the bytes would.
+  const read = kind.case === "blobRef" ? "blob" : kind.case;
+  if (read !== undefined && answerBlocks.includes(read)) return;
   throw invalidField(
     path,
     `a block of kind ${kind.case ?? "unknown"} in an answer; read here: ${answerBlocks.join(", ")}`,

@@ -22,11 +22,13 @@ import { authorCall } from "../author-call.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import type { EnvironmentSession } from "../environment-session.js";
 import { isInstance } from "../is-instance.js";
+import { releaseQuietly } from "../release-quietly.js";
 import { beginWorld } from "../seed/begin-world.js";
 import { readTask } from "../seed/read-task.js";
 import { type ReadAction, readActions } from "../step/check-step.js";
 import { checkTurn } from "../step/check-turn.js";
 import { takeStep } from "../step/take-step.js";
+import { HeldVerifications } from "./held-verifications.js";
 import { readSubmission } from "./read-submission.js";
 import { score } from "./score.js";
 import { tellAccepted, tellResult, verificationEvents } from "./verification-events.js";
@@ -45,8 +47,10 @@ export interface StatelessVerification {
 export interface StatelessVerifications {
   /** Scores work, or finds the operation that did (ENV-SLVR-002). */
   perform(request: VerifyRequest, of: StatelessVerification): Delivered<VerifyResult>;
-  /** Verifications that run. */
+  /** Verifications that run, or wait for their place. */
   readonly live: number;
+  /** Ends them (R18). */
+  drain(): Promise<void>;
 }
 
 const scope = "STATELESS_VERIFY";
@@ -60,18 +64,14 @@ const noLease = create(LeaseSchema);
 export function statelessVerifications<Data, State>(
   context: EnvironmentContext<Data, State>,
 ): StatelessVerifications {
-  const { runtime, definition } = context;
+  const { runtime, definition, sessions } = context;
   const { clock, limits, ledger } = runtime;
-  const admission = runtime.admission({
-    clock,
-    max: limits.maxSessions,
-    queueTimeoutMs: limits.queueTimeoutMs,
-  });
-  let live = 0;
+  const held = new HeldVerifications(runtime);
   return {
     get live() {
-      return live;
+      return held.live;
     },
+    drain: () => held.drain(),
     perform(request, { name, of, maxBytes }) {
       let slot: Slot | undefined;
       let steps: readonly (readonly ReadAction[])[] = [];
@@ -88,51 +88,49 @@ export function statelessVerifications<Data, State>(
           submission = readSubmission(context, request.submission);
           steps = readSteps(context, submission);
           data = authorCall(() => readTask(definition, of.task));
-          const entered = admission.enter(() => operation.withdrawn);
+          const entered = sessions.admission.enter(() => operation.withdrawn);
           if (!(entered instanceof Promise)) {
             slot = entered;
             return undefined;
           }
-          return entered.then((given) => {
+          return held.wait(operation, entered).then((given) => {
             slot = given;
           });
         },
         async execute(operation) {
-          live += 1;
+          const { answerId } = operation;
           tellAccepted(operation, timeoutMs);
+          let session: EnvironmentSession<Data, State> | undefined;
           const execution = new Execution<VerifyResult>({
             clock,
-            answerId: operation.answerId,
+            answerId,
             what: "Verify",
             timeoutMs,
             context: { stage: Stage.VERIFY },
             onError: (error) => logError(runtime.log, { what: "Verify", verification: name }, error),
             run: async ({ signal }) => {
-              const session = await beginWorld(context, { ...of, data, lease: noLease, signal });
-              try {
-                await replay(context, session, { steps, of, signal, answerId: operation.answerId });
-                const { answerId } = operation;
-                const scoring = {
-                  submission,
-                  steps: steps.length,
-                  signal,
-                  answerId,
-                  maxBytes,
-                };
-                session.fenced = true;
-                return await score(context, session, scoring);
-              } finally {
-                if (session.world !== undefined) await definition.close?.(session.world.state);
-              }
+              session = await beginWorld(context, { ...of, data, lease: noLease, signal });
+              await replay(context, session, { steps, of, signal, answerId });
+              signal.throwIfAborted();
+              session.fenced = true;
+              return await score(context, session, {
+                submission,
+                steps: steps.length,
+                signal,
+                answerId,
+                maxBytes,
+              });
             },
+          });
+          // Apart from the outcome: neither verdict nor failure waits for the author's clean-up, or is lost to it.
+          held.add(execution, async () => {
+            const { world } = session ?? {};
+            if (world !== undefined)
+              await releaseQuietly(context, { state: world.state, madeFor: { verification: name } });
+            slot?.release();
           });
           const outcome = await execution.outcome;
           tellResult(operation, outcome);
-          // Its place is free when its work is quiet, however it ended.
-          void execution.quiet.then(() => {
-            live -= 1;
-            slot?.release();
-          });
           clock.setTimer(limits.retentionMs, () => ledger.forget(scope, name));
           return outcome;
         },

@@ -86,15 +86,15 @@ function verifySession<Data, State>(
     harmless: true,
     events: verificationEvents,
     check({ state }) {
-      // Read for a new verification only: a repeat is answered though its blobs have gone (R2).
-      submission = readSubmission(context, request.submission);
-      checkNoSteps(submission);
+      checkNoSteps(request.submission);
       if (sealed !== undefined && state !== undefined && digestOf(sealed.task) !== state.taskDigest) {
         throw invalidState();
       }
       // ENV-VRFY-018
       if (state?.verified)
         throw new Refusal("EPISODE_ENDED", "the final verification is done: nothing is verified any more");
+      // Read last, and for a new verification only: a repeat is answered though its blobs have gone (R2).
+      submission = readSubmission(context, request.submission);
     },
     async run({ session, state, operation, execution, answerId }) {
       tellAccepted(operation, timeoutOf(state));
@@ -139,8 +139,8 @@ function readState<Data, State>(
   return openState(runtime.verifierKey, verifierState, sessionId);
 }
 
-function checkNoSteps(submission: Submission): void {
-  if (submission.steps.length > 0) {
+function checkNoSteps(submission: Submission | undefined): void {
+  if (submission !== undefined && submission.steps.length > 0) {
     throw invalidField("submission.steps", "expected none: the session knows its own steps");
   }
 }

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { TaskSchema } from "../../../gen/index.js";
-import type { TaskSplit } from "../definition/task-split.js";
+import type { TaskSplit } from "../../index.js";
 
 /** A task but for its id. */
 export type NumberedTask = Omit<MessageInitShape<typeof TaskSchema>, "$typeName" | "taskId">;

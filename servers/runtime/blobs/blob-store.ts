@@ -2,14 +2,26 @@ import type { BlobRef } from "../../../gen/index.js";
 import type { Clock, Timer } from "../clock.js";
 import { Refusal } from "../refusal.js";
 
-/** Bytes that a server holds for its callers, each under its SHA-256 (R11, feature BLOBS). */
-export interface BlobStore {
-  /** Whether the bytes are here; they are kept on from now. */
-  has(ref: BlobRef): boolean;
+/** Blobs that somebody may read. */
+export interface BlobReader {
   /** The bytes, kept on from now; undefined where they are not here. */
   get(ref: BlobRef): Uint8Array | undefined;
-  /** Keeps bytes whose digest is known to be right. Throws CAPACITY where there is no room. */
-  put(ref: BlobRef, bytes: Uint8Array): void;
+  /** What may be done about bytes that are not here, for refusals. */
+  readonly otherwise: string;
+}
+
+/** Bytes that a server holds for its callers, each under its SHA-256 (R11, feature BLOBS). */
+export interface BlobStore extends BlobReader {
+  /** Room for bytes that are on their way. Throws CAPACITY where there is none. */
+  reserve(ref: BlobRef): BlobRoom;
+}
+
+/** Room that is taken up in a store, until its bytes are kept or it is freed. */
+export interface BlobRoom {
+  /** Keeps the bytes, whose size and digest are known to be the reference's. */
+  keep(bytes: Uint8Array): void;
+  /** Gives room back whose bytes are not kept; harmless otherwise. */
+  free(): void;
 }
 
 /** What a store keeps. */
@@ -31,6 +43,7 @@ interface Kept {
 /** A store in memory. */
 export function createBlobStore({ clock, retentionMs, maxBytes }: BlobStoreOptions): BlobStore {
   const blobs = new Map<string, Kept>();
+  /** Bytes that are kept, or have room. */
   let held = 0;
 
   function watch(key: string, blob: Kept): void {
@@ -53,26 +66,40 @@ export function createBlobStore({ clock, retentionMs, maxBytes }: BlobStoreOptio
   }
 
   return {
-    has: (ref) => used(ref) !== undefined,
+    otherwise: "put them with PutBlob",
     get: (ref) => used(ref)?.bytes,
-    put(ref, bytes) {
-      if (used(ref) !== undefined) return;
-      if (held + bytes.length > maxBytes) {
+    reserve(ref) {
+      const size = Number(ref.sizeBytes);
+      if (held + size > maxBytes) {
         throw new Refusal(
           "CAPACITY",
-          `no room for ${bytes.length} bytes: ${held} of ${maxBytes} are held; they go when they are used no more`,
+          `no room for ${size} bytes: ${held} of ${maxBytes} are taken; they go when they are used no more`,
           { metadata: { limit: String(maxBytes) } },
         );
       }
-      held += bytes.length;
-      const key = keyOf(ref);
-      const blob: Kept = { bytes, until: clock.now() + retentionMs, timer: undefined };
-      blobs.set(key, blob);
-      watch(key, blob);
+      held += size;
+      let taken = true;
+      const free = (): void => {
+        if (taken) held -= size;
+        taken = false;
+      };
+      return {
+        free,
+        keep(bytes) {
+          // Somebody else's may have come first.
+          if (!taken || used(ref) !== undefined) return free();
+          taken = false;
+          const key = keyOf(ref);
+          const blob: Kept = { bytes, until: clock.now() + retentionMs, timer: undefined };
+          blobs.set(key, blob);
+          watch(key, blob);
+        },
+      };
     },
   };
 }
 
-function keyOf({ sha256 }: BlobRef): string {
+/** What a blob is known by. */
+export function keyOf({ sha256 }: BlobRef): string {
   return Buffer.from(sha256).toString("hex");
 }

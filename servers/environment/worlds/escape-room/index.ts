@@ -1,7 +1,12 @@
 import { z } from "zod";
-import { toolCallItem } from "../../../runtime/items.js";
-import { defineEnvironment, type EnvironmentDefinition } from "../../define-environment.js";
-import { type ToolAnswer, type ToolContext, tool } from "../../definition/tool.js";
+import {
+  defineEnvironment,
+  type EnvironmentDefinition,
+  type ToolAnswer,
+  type ToolContext,
+  toolCallItem,
+  toolsOf,
+} from "../../../index.js";
 import { canary, canaryField, hidden } from "../hidden-data.js";
 import { type NumberedTask, numberedSplit } from "../numbered-split.js";
 import { sampleSteps } from "../sample-steps.js";
@@ -45,28 +50,30 @@ function open(given: string, { state }: ToolContext<Visit>): ToolAnswer {
   return { content: "The door locks for good.", terminated: true };
 }
 
+const tool = toolsOf<Visit>();
+
 const word = z.string().min(1).max(100);
 
 const tools = {
   look: tool({
     description: "Looks around the room.",
     input: z.strictObject({}),
-    run: (_args, { state }: ToolContext<Visit>) => state.rooms[state.here].scene,
+    run: (_args, { state }) => state.rooms[state.here].scene,
   }),
   turn_key: tool({
     description: "Turns a key of a colour in the door.",
     input: z.strictObject({ colour: word }),
-    run: ({ colour }, context: ToolContext<Visit>) => open(colour, context),
+    run: ({ colour }, context) => open(colour, context),
   }),
   pull_book: tool({
     description: "Pulls a book from the shelf.",
     input: z.strictObject({ title: word }),
-    run: ({ title }, context: ToolContext<Visit>) => open(title, context),
+    run: ({ title }, context) => open(title, context),
   }),
   dial: tool({
     description: "Dials a number.",
     input: z.strictObject({ number: z.int().min(0) }),
-    run: ({ number }, context: ToolContext<Visit>) => open(String(number), context),
+    run: ({ number }, context) => open(String(number), context),
   }),
 };
 

@@ -18,7 +18,7 @@ export async function describedPart(
     described = await client.describe({}, { timeoutMs: describeMs });
   } catch (cause) {
     throw new Error(
-      `${which}.url: expected a running environment server, and its Describe failed; start it first`,
+      `${which}: expected a running environment server, and its Describe failed; start it first`,
       {
         cause,
       },

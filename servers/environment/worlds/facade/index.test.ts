@@ -51,7 +51,7 @@ async function serveBoth({ clock = new ManualClock() } = {}) {
   const channels = new Channels();
   const definition = await facade(
     { name: "research", tools: { url: office.server.url }, verifier: { url: questions.server.url } },
-    { dial: channels.dial, clock },
+    { dial: channels.dial, clock, servers: new Map() },
   );
   const world = await PlayedWorld.serve(definition, { clock });
   return {
@@ -175,19 +175,21 @@ describe("facade", () => {
 
   it("refuses parts that it cannot be made of, and tasks that are none", async () => {
     await using both = await serveBoth();
-    const channels = new Channels();
+    await using channels = new Channels();
+    const context = { dial: channels.dial, clock: both.clock, servers: new Map() };
     const url = both.questions.server.url;
-    await expect(facade({ tools: { url }, verifier: { url } }, channels)).rejects.toThrow(
+    await expect(facade({ tools: { url }, verifier: { url } }, context)).rejects.toThrow(
       'tools: expected an environment with tools, found "reasoning" without',
     );
-    await channels[Symbol.asyncDispose]();
-    const privileged = hidden({ tools: { taskId: 7, SECRET: 1 }, verifier: json(questionTask()) });
-    const refused: unknown = await both.world
-      .begin({ ...bothTask(), privileged })
-      .catch((error: unknown) => error);
-    expect(refused).toMatchObject({
-      refused: { reason: "INVALID_FIELD", fields: ["task.privileged.tools"] },
-    });
+    for (const tools of [{ taskId: 7, SECRET: 1 }, { taskId: { id: "nameless" } }]) {
+      const privileged = hidden({ tools, verifier: json(questionTask()) });
+      const refused: unknown = await both.world
+        .begin({ ...bothTask(), privileged })
+        .catch((error: unknown) => error);
+      expect(refused).toMatchObject({
+        refused: { reason: "INVALID_FIELD", fields: ["task.privileged.tools"] },
+      });
+    }
     expect(both.world.told.join()).not.toContain("SECRET");
   });
 });

@@ -7,20 +7,22 @@ import {
   type Task,
   TaskSchema,
 } from "../../../../gen/index.js";
-import { systemClock } from "../../../runtime/clock.js";
-import { Channels } from "../../../runtime/dial.js";
+import { validate } from "../../../runtime/validate.js";
 import { defineEnvironment, type EnvironmentDefinition } from "../../define-environment.js";
 import { soleAgent } from "../../prepared-environment.js";
 import { BadTask } from "../../task-source.js";
 import { describedPart } from "./described-part.js";
 import { type Forwarding, forwardedTool } from "./forwarded-tool.js";
 import { measuredElsewhere } from "./measured.js";
-import { ofPart, Part, type PartContext } from "./part.js";
+import { ofPart, Part, type PartContext, type PartServer } from "./part.js";
 
-const server = z.strictObject({
-  url: z.string().min(1).describe("Where the environment server runs."),
-  credential: z.string().min(1).optional().describe("Bearer token of its controller."),
-});
+const server = z.union([
+  z.string().min(1).describe("Name of an environment server of the same configuration."),
+  z.strictObject({
+    url: z.string().min(1).describe("Where the environment server runs."),
+    credential: z.string().min(1).optional().describe("Bearer token of its controller."),
+  }),
+]);
 
 /** Options of the environment. */
 export const facadeOptions = z.strictObject({
@@ -31,6 +33,18 @@ export const facadeOptions = z.strictObject({
   /** Who says what the agent is asked, and scores its answer. */
   verifier: server,
 });
+
+const roles = ["tools", "verifier"] as const;
+
+/** Servers of its configuration that a facade is put together from, by the option that names them. */
+export function facadeParts(options: z.output<typeof facadeOptions>): ReadonlyMap<string, string> {
+  return new Map(
+    roles.flatMap((role) => {
+      const named = options[role];
+      return typeof named === "string" ? [[role, named] as const] : [];
+    }),
+  );
+}
 
 const secrets = z.strictObject({
   tools: z.json().describe("The task of the environment with the tools, in the contract's JSON."),
@@ -52,9 +66,14 @@ interface Parts extends Forwarding {
 /** The task of a part. Throws BadTask, without what stands in it. */
 function taskOf(json: JsonValue, which: keyof Tasks): Task {
   try {
-    return fromJsonString(TaskSchema, JSON.stringify(json));
+    const task = fromJsonString(TaskSchema, JSON.stringify(json));
+    validate(TaskSchema, task);
+    return task;
   } catch {
-    throw new BadTask(`privileged.${which}`, "expected a task in the contract's JSON, found something else");
+    throw new BadTask(
+      `privileged.${which}`,
+      "expected a whole task in the contract's JSON, with task_id and environment, found something else",
+    );
   }
 }
 
@@ -70,6 +89,16 @@ async function beginBoth(begin: (which: keyof Tasks) => Promise<Part>): Promise<
   throw tools.status === "rejected" ? tools.reason : (verifier as PromiseRejectedResult).reason;
 }
 
+/** Where a part is. Throws where its name is no server that is known. */
+function serverOf(role: keyof Tasks, server: string | PartServer, { servers }: PartContext): PartServer {
+  if (typeof server !== "string") return server;
+  const found = servers.get(server);
+  if (found !== undefined) return found;
+  throw new Error(
+    `${role}: expected an environment server that is started here or says where it listens, found "${server}", of which neither holds; start it too, or give it a listen`,
+  );
+}
+
 /** Seeded where both parts are, stochastic where one is that, else unknown. */
 function determinismOf(parts: readonly EnvironmentServiceDescribeResponse[]) {
   const declared = parts.map(({ declarations }) => declarations?.determinism);
@@ -80,14 +109,18 @@ function determinismOf(parts: readonly EnvironmentServiceDescribeResponse[]) {
 /**
  * An environment that is put together from two others, which run already: the tools of one, questions and verdicts of
  * the other. Each of its sessions is a session with both. To whoever drives it, it is an environment as any other.
- *
- * @example export default await facade({ name: "research", tools: { url: toolsUrl }, verifier: { url: verifierUrl } });
+ * Throws where a part cannot be reached, or is none that it can be made of.
  */
 export async function facade(
   options: z.input<typeof facadeOptions>,
-  { dial = new Channels().dial, clock = systemClock }: Partial<PartContext> = {},
+  context: PartContext,
 ): Promise<EnvironmentDefinition<Tasks, Parts>> {
-  const servers = facadeOptions.parse(options);
+  const parsed = facadeOptions.parse(options);
+  const { dial, clock } = context;
+  const servers = {
+    tools: serverOf("tools", parsed.tools, context),
+    verifier: serverOf("verifier", parsed.verifier, context),
+  };
   const [toolsPart, verifierPart] = await Promise.all([
     describedPart("tools", servers.tools, dial),
     describedPart("verifier", servers.verifier, dial),
@@ -95,7 +128,7 @@ export async function facade(
   const reward = verifierPart.declarations?.reward;
   const tools = toolsPart.declarations?.tools ?? [];
   return defineEnvironment({
-    name: servers.name,
+    name: parsed.name,
     version: "1.0.0",
     reward: {
       timing: "terminal",

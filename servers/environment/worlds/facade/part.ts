@@ -3,30 +3,30 @@ import { keyHeader } from "../../../../clients/metadata.js";
 import {
   Boundary,
   FailureKind,
-  type Lease,
   Retry,
   type SeedResponse,
   type SessionDescriptor,
   type Task,
 } from "../../../../gen/index.js";
-import type { Clock, Timer } from "../../../runtime/clock.js";
-import type { Dial } from "../../../runtime/dial.js";
-import { toMs } from "../../../runtime/duration.js";
+import type { Clock } from "../../../runtime/clock.js";
+import type { Dial, PeerEndpoint } from "../../../runtime/dial.js";
 import { OperationFailure } from "../../../runtime/failure.js";
 import { newId } from "../../../runtime/identity.js";
 import { failureOf } from "../../../runtime/peer-failure.js";
+import { Renewals } from "../../../runtime/renewals.js";
 
 /** Another environment server. */
-export interface PartServer {
-  readonly url: string;
+export interface PartServer extends PeerEndpoint {
   /** Bearer token of its controller, where it demands one. */
   readonly credential?: string | undefined;
 }
 
-/** How parts are reached and renewed. */
+/** How parts are found, reached and renewed. */
 export interface PartContext {
   readonly dial: Dial;
   readonly clock: Clock;
+  /** Environment servers of the same configuration, by name. */
+  readonly servers: ReadonlyMap<string, PartServer>;
 }
 
 /** What a part is begun with. */
@@ -58,24 +58,32 @@ export async function ofPart<T>(call: () => Promise<T>, refused?: FailureKind): 
 export class Part {
   /** Operations that were named so far, of each kind. */
   readonly counts = { steps: 0, verifications: 0 };
-  readonly #closed = new AbortController();
-  #timer: Timer | undefined;
+  readonly #renewals: Renewals;
 
   private constructor(
     readonly client: EnvironmentClient,
     readonly session: SessionDescriptor,
     readonly seeded: SeedResponse,
     private readonly rolloutId: string,
-    private readonly clock: Clock,
+    clock: Clock,
   ) {
-    this.#renew(session.lease);
+    this.#renewals = new Renewals(clock);
+    const { sessionId, lease } = session;
+    this.#renewals.start({
+      id: sessionId,
+      boundary: Boundary.ENVIRONMENT,
+      lease,
+      renew: async (signal) => (await client.keepAlive({ sessionId }, { signal })).lease,
+      // It says so itself to the next call that matters.
+      onLost: () => {},
+    });
   }
 
   /** Begins a session. Throws the failure of one that cannot be begun; nothing is left then. */
   static async begin(
     server: PartServer,
     { task, seed, signal }: PartStart,
-    { dial, clock }: PartContext,
+    { dial, clock }: Pick<PartContext, "dial" | "clock">,
   ): Promise<Part> {
     const rolloutId = newId("facade");
     const sessionId = newId("s");
@@ -118,23 +126,9 @@ export class Part {
     }
   }
 
-  #renew(lease: Lease | undefined): void {
-    const { signal } = this.#closed;
-    if (lease?.duration === undefined || signal.aborted) return;
-    this.#timer = this.clock.setTimer(toMs(lease.duration) / 3, () => {
-      const { sessionId } = this.session;
-      this.client.keepAlive({ sessionId }, { signal }).then(
-        (answer) => this.#renew(answer.lease ?? lease),
-        // One that is gone for good says so to the next call that matters.
-        () => this.#renew(lease),
-      );
-    });
-  }
-
   /** Ends the session. Throws where that is not confirmed; it may be tried again. */
   async close(): Promise<void> {
-    this.#closed.abort();
-    this.#timer?.cancel();
+    this.#renewals.stopAll();
     const { sessionId } = this.session;
     const closing = this.client.close({ sessionId, episodeId: { rolloutId: this.rolloutId } });
     const { receipt } = await ofPart(() => closing);

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { lastAnswer, toolCallItem } from "../../../runtime/items.js";
-import { defineEnvironment } from "../../define-environment.js";
+import { defineEnvironment, lastAnswer, toolCallItem } from "../../../index.js";
 import { canary, canaryField, hidden } from "../hidden-data.js";
 import { type NumberedTask, numberedSplit } from "../numbered-split.js";
 import { sampleSteps } from "../sample-steps.js";

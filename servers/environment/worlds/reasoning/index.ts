@@ -1,9 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { assistantMessage, userMessage } from "../../../runtime/items.js";
-import { defineEnvironment } from "../../define-environment.js";
-import { ToolError, tool } from "../../definition/tool.js";
-import { BadTask, type TaskSource } from "../../task-source.js";
+import {
+  assistantMessage,
+  BadTask,
+  defineEnvironment,
+  type TaskSource,
+  ToolError,
+  tool,
+  userMessage,
+} from "../../../index.js";
 import { canary, canaryField, hidden } from "../hidden-data.js";
 import { type NumberedTask, numberedSplit } from "../numbered-split.js";
 import { ANSWER_INSTRUCTION } from "./answer-instruction.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ToolError, tool } from "../../definition/tool.js";
+import { ToolError, toolsOf } from "../../../index.js";
 import {
   type ActionName,
   actions,
@@ -25,6 +25,8 @@ export interface Desk {
   readonly turns: { assistant: number; customer: number };
 }
 
+const tool = toolsOf<Desk>();
+
 /** Who has the tools. */
 const agents = ["assistant"];
 
@@ -46,7 +48,7 @@ export const tools = {
     description: "Checks a customer's name and postcode.",
     input: z.strictObject({ name: z.string().min(1), postcode: z.string().min(1) }),
     agents,
-    run({ name, postcode }, { state }: { state: Desk }) {
+    run({ name, postcode }, { state }) {
       const { customer } = state.case;
       if (name !== customer.name || postcode !== customer.postcode) throw new ToolError("they do not match");
       state.identified = true;
@@ -57,7 +59,7 @@ export const tools = {
     description: "Finds the orders of a customer.",
     input: z.strictObject({ name: z.string().min(1) }),
     agents,
-    run: ({ name }, { state }: { state: Desk }) => ({
+    run: ({ name }, { state }) => ({
       orders: state.orders.filter(({ customer }) => customer === name),
     }),
   }),
@@ -65,19 +67,19 @@ export const tools = {
     description: "Refunds an order.",
     input: orderId,
     agents,
-    run: (args, { state }: { state: Desk }) => change(args, "refund", state),
+    run: (args, { state }) => change(args, "refund", state),
   }),
   cancel_order: tool({
     description: "Cancels an order.",
     input: orderId,
     agents,
-    run: (args, { state }: { state: Desk }) => change(args, "cancel", state),
+    run: (args, { state }) => change(args, "cancel", state),
   }),
   close_case: tool({
     description: "Closes the case with its outcome.",
     input: z.strictObject({ outcome: z.enum(outcomes) }),
     agents,
-    run({ outcome }, { state }: { state: Desk }) {
+    run({ outcome }, { state }) {
       state.outcome = outcome;
       return "Closed.";
     },

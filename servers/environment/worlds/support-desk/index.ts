@@ -1,10 +1,15 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { z } from "zod";
 import type { Action, SampleStepSchema } from "../../../../gen/index.js";
-import { assistantMessage, textOf, toolCallItem } from "../../../runtime/items.js";
-import { defineEnvironment, type EnvironmentDefinition } from "../../define-environment.js";
-import type { StepResult } from "../../definition/stepping.js";
-import type { Measured } from "../../definition/verifying.js";
+import {
+  assistantMessage,
+  defineEnvironment,
+  type EnvironmentDefinition,
+  type Measured,
+  type StepResult,
+  textOf,
+  toolCallItem,
+} from "../../../index.js";
 import { canary, hidden } from "../hidden-data.js";
 import { type NumberedTask, numberedSplit } from "../numbered-split.js";
 import { sampleSteps } from "../sample-steps.js";

@@ -1,8 +1,14 @@
 import { z } from "zod";
-import { toolCallItem, userMessage } from "../../../runtime/items.js";
-import { defineEnvironment, type EnvironmentDefinition } from "../../define-environment.js";
-import type { ToolContext, ToolDefinition, ToolInput } from "../../definition/tool.js";
-import { BadTask } from "../../task-source.js";
+import {
+  BadTask,
+  defineEnvironment,
+  type EnvironmentDefinition,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolInput,
+  toolCallItem,
+  userMessage,
+} from "../../../index.js";
 import { canary, canaryField, hidden } from "../hidden-data.js";
 import { type NumberedTask, numberedSplit } from "../numbered-split.js";
 import { type SampleCall, sampleSteps } from "../sample-steps.js";

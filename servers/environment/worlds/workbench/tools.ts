@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ToolError, tool } from "../../definition/tool.js";
+import { ToolError, toolsOf } from "../../../index.js";
 import { folders, type Office, priorities, statuses } from "./office.js";
 
 /** Whose office it is. */
@@ -9,6 +9,8 @@ export const owner = "me@office.example";
 export interface Desk {
   readonly office: Office;
 }
+
+const tool = toolsOf<Desk>();
 
 const number = z.int().min(1);
 const line = z.string().min(1).max(200);
@@ -39,7 +41,7 @@ export const tools = {
   search_mail: tool({
     description: "Finds mails whose sender, recipient or subject holds a text.",
     input: z.strictObject({ text: z.string().default(""), folder: z.enum(folders).optional() }),
-    run: ({ text, folder }, { state: { office } }: { state: Desk }) =>
+    run: ({ text, folder }, { state: { office } }) =>
       find(
         office,
         `SELECT id, sender, recipient, subject, folder FROM mails
@@ -51,7 +53,7 @@ export const tools = {
   read_mail: tool({
     description: "Reads a mail.",
     input: z.strictObject({ id: number }),
-    run({ id }, { state: { office } }: { state: Desk }) {
+    run({ id }, { state: { office } }) {
       const mail: unknown = office.prepare("SELECT * FROM mails WHERE id = ?").get(id);
       if (typeof mail !== "object" || mail === null) throw new ToolError(`there is no mail ${id}`);
       return mail;
@@ -60,7 +62,7 @@ export const tools = {
   send_mail: tool({
     description: "Sends a mail to one address.",
     input: z.strictObject({ to: line, subject: line, body: z.string().max(5000) }),
-    run({ to, subject, body }, { state: { office } }: { state: Desk }) {
+    run({ to, subject, body }, { state: { office } }) {
       office
         .prepare("INSERT INTO mails (sender, recipient, subject, body, folder) VALUES (?, ?, ?, ?, 'sent')")
         .run(owner, to, subject, body);
@@ -70,19 +72,19 @@ export const tools = {
   move_mail: tool({
     description: "Moves a mail to a folder.",
     input: z.strictObject({ id: number, folder: z.enum(folders) }),
-    run: ({ id, folder }, { state: { office } }: { state: Desk }) =>
+    run: ({ id, folder }, { state: { office } }) =>
       change(office, "mail", "UPDATE mails SET folder = ? WHERE id = ?", folder, id),
   }),
   search_events: tool({
     description: "Finds events of the calendar whose title holds a text.",
     input: z.strictObject({ text: z.string().default("") }),
-    run: ({ text }, { state: { office } }: { state: Desk }) =>
+    run: ({ text }, { state: { office } }) =>
       find(office, "SELECT * FROM events WHERE title LIKE ? ESCAPE '\\'", like(text)),
   }),
   create_event: tool({
     description: "Puts an event into the calendar.",
     input: z.strictObject({ title: line, day, start, attendees: z.array(line).max(20) }),
-    run({ title, day, start, attendees }, { state: { office } }: { state: Desk }) {
+    run({ title, day, start, attendees }, { state: { office } }) {
       office
         .prepare("INSERT INTO events (title, day, start, attendees) VALUES (?, ?, ?, ?)")
         .run(title, day, start, attendees.join(", "));
@@ -92,13 +94,13 @@ export const tools = {
   move_event: tool({
     description: "Moves an event of the calendar.",
     input: z.strictObject({ id: number, day, start }),
-    run: ({ id, day, start }, { state: { office } }: { state: Desk }) =>
+    run: ({ id, day, start }, { state: { office } }) =>
       change(office, "event", "UPDATE events SET day = ?, start = ? WHERE id = ?", day, start, id),
   }),
   search_tickets: tool({
     description: "Finds tickets whose title or assignee holds a text.",
     input: z.strictObject({ text: z.string().default(""), status: z.enum(statuses).optional() }),
-    run: ({ text, status }, { state: { office } }: { state: Desk }) =>
+    run: ({ text, status }, { state: { office } }) =>
       find(
         office,
         "SELECT * FROM tickets WHERE title || ' ' || assignee LIKE ? ESCAPE '\\' AND status = coalesce(?, status)",
@@ -109,7 +111,7 @@ export const tools = {
   create_ticket: tool({
     description: "Opens a ticket.",
     input: z.strictObject({ title: line, priority: z.enum(priorities), assignee: line }),
-    run({ title, priority, assignee }, { state: { office } }: { state: Desk }) {
+    run({ title, priority, assignee }, { state: { office } }) {
       office
         .prepare("INSERT INTO tickets (title, status, priority, assignee) VALUES (?, 'open', ?, ?)")
         .run(title, priority, assignee);
@@ -124,7 +126,7 @@ export const tools = {
       priority: z.enum(priorities).optional(),
       assignee: line.optional(),
     }),
-    run: ({ id, status, priority, assignee }, { state: { office } }: { state: Desk }) =>
+    run: ({ id, status, priority, assignee }, { state: { office } }) =>
       change(
         office,
         "ticket",

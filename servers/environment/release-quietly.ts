@@ -1,0 +1,42 @@
+import { logError } from "../runtime/log.js";
+import type { EnvironmentContext } from "./environment-context.js";
+
+/** A state that its author made and no session holds. */
+export interface LooseState<State> {
+  readonly state: State;
+  /** What it was made for, by the log's names: `{ session: "s1" }`. */
+  readonly madeFor: Readonly<Record<string, string>>;
+}
+
+/**
+ * Releases a state by its author's `close`. Never throws, and ends within the grace of a Close: what went wrong is logged,
+ * so that it hides neither a verdict nor the failure because of which the state is released.
+ */
+export async function releaseQuietly<Data, State>(
+  { runtime, definition }: Pick<EnvironmentContext<Data, State>, "runtime" | "definition">,
+  { state, madeFor }: LooseState<State>,
+): Promise<void> {
+  const { clock, limits, log } = runtime;
+  const tell = (error: unknown): void => logError(log, { what: "release", ...madeFor }, error);
+  const close = async (): Promise<void> => {
+    try {
+      await definition.close?.(state);
+    } catch (error) {
+      tell(error);
+    }
+  };
+  await new Promise<void>((resolve) => {
+    const timer = clock.setTimer(limits.closeGraceMs, () => {
+      tell(
+        new Error(
+          `close has not ended within ${limits.closeGraceMs} ms; what the state holds may stay behind`,
+        ),
+      );
+      resolve();
+    });
+    void close().then(() => {
+      timer.cancel();
+      resolve();
+    });
+  });
+}
