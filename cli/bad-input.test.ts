@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { serveGrpc } from "../clients/fixtures/grpc-server.js";
-import { ModelService } from "../gen/index.js";
+import { EnvironmentService, ModelService } from "../gen/index.js";
 import { temporaryFolder } from "../test/temporary-folder.js";
 import { root, tasksOf, touchstone, worldConfig } from "./fixtures/touchstone.js";
 
@@ -55,7 +55,8 @@ describe("field-case-103: tasks are read before anything starts", () => {
     const holder = createServer();
     await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
     const { port } = holder.address() as { port: number };
-    const config = maths().replace("reasoning }", `reasoning, listen: "127.0.0.1:${port}" }`);
+    const url = `public_url: "http://127.0.0.1:${port}"`;
+    const config = maths().replace("reasoning }", `reasoning, listen: "127.0.0.1:${port}", ${url} }`);
     expect(await refused({ "c.yaml": config, "tasks.jsonl": tasks })).toEqual([
       "tasks.jsonl:2: task.row.question: expected a text, found a number",
       "tasks.jsonl:3: task.row.answer: expected a text, found nothing",
@@ -128,7 +129,7 @@ it("refuses agents that there are not, all of those that were asked for before a
 
 it("refuses pairs that cannot work, before the first of several runs", async () => {
   expect(await refused({ "c.yaml": maths() }, ["--agent", "oracle", "--agent", "solver"])).toEqual([
-    expect.stringMatching(/^run\.agents\[0\]\.model: agent "solver" needs a model/),
+    'c.yaml:8: run.models.agent: agent "solver" needs a model, none is bound',
   ]);
 });
 
@@ -209,12 +210,26 @@ run:
 `;
     const tasks = '{"taskId":{"id":"1"}}';
     expect((await refused({ "c.yaml": config, "tasks.jsonl": tasks })).sort()).toEqual([
-      `servers.episodes: http://127.0.0.1:${otherPort}: expected touchstone.v1.EpisodeService there, found a server without it; check the address`,
+      `servers.episodes: http://127.0.0.1:${otherPort}: expected touchstone.v1.EpisodeService there, found a server without it (it says: The server does not implement the method /touchstone.v1.EpisodeService/Describe); check the address`,
       expect.stringMatching(
         /^servers\.maths: http:\/\/127\.0\.0\.1:1: cannot be asked what it is: .*; check that it runs and the address$/,
       ),
-      `servers.policy: ${model.url}: expected touchstone.v1.ModelService there, found a server without it; check the address`,
+      `servers.policy: ${model.url}: expected touchstone.v1.ModelService there, found a server without it (it says: The server does not implement the method /touchstone.v1.ModelService/Describe); check the address`,
     ]);
+  });
+
+  it("tells a server's own words, on one line and cut, with its reason", async () => {
+    const words = `no entry\u001b[2J\nfor you${"!".repeat(1000)}`;
+    await using guarded = await serveGrpc(EnvironmentService, {
+      Describe: (_call: unknown, answer: grpc.sendUnaryData<unknown>) =>
+        answer({ code: grpc.status.PERMISSION_DENIED, details: words }),
+    });
+    const config = maths({ environment: `"${guarded.url}"` });
+    const told = await refused({ "c.yaml": config });
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatch(
+      /^servers\.maths: http:\S+: cannot be asked what it is: no entry\\u001b\[2J\\nfor you!{1,290}\.\.\. \(\d+ characters\) \(PERMISSION_DENIED\); check/,
+    );
   });
 
   it("tells malformed rows before anything is asked of them", async () => {

@@ -83,8 +83,16 @@ describe("an environment, by hand", () => {
     expect((await verify("--not-final")).at(-1)).toMatchObject({
       result: { verdict: { reward: { value: 0 }, success: false } },
     });
-    expect((await verify("--index", "1")).at(-1)).toMatchObject({ result: { verdict: {} } });
-    await answers("maths", ["close", ...of]);
+    // A second one is another, not the first one again: it has the next number.
+    const second = (await answers("maths", ["verify", ...of, "--say", "19", "--not-final"])).at(-1);
+    expect(second).toMatchObject({ result: { verdict: { reward: { value: 1 } } } });
+    expect((await verify("--index", "0", "--not-final")).at(-1)).toMatchObject({
+      result: { verdict: { reward: { value: 0 } } },
+    });
+    expect((await verify()).at(-1)).toMatchObject({ result: { verdict: {} } });
+    const late = await call("maths", ["verify", ...of, "--say", "0"]);
+    expect([late.code, late.stderr]).toEqual([1, expect.stringMatching(/^refused, EPISODE_ENDED /)]);
+    expect(await answers("maths", ["close", ...of])).toMatchObject([{ verifications: 3 }]);
   }, 60_000);
 
   it("is stepped over a stream of lines, refusals among its answers", async () => {

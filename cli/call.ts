@@ -63,11 +63,7 @@ export function callCommand(): Command {
     .option("--tool <name>", "step: call this tool")
     .option("--args <json>", "step: arguments of the tool")
     .option("--say <text>", "step, verify: what the agent says")
-    .option(
-      "--index <n>",
-      "step, verify: its index; absent: the server numbers steps, verifications begin at 0",
-      index,
-    )
+    .option("--index <n>", "step, verify: its index, to repeat one; absent: the next", index)
     .option("--not-final", "verify: leave the session open for more steps")
     .option("--header <name: value>", "metadata to send; may be given several times", header)
     .option("--timeout <duration>", "deadline of the call, such as 30s", milliseconds)

@@ -34,7 +34,7 @@ it("tells what is unmet of pairs that cannot work, and ends with 1", async () =>
     stdout: `environment  agent   model  episode server  driver             works
 maths        oracle  -      episodes        single_agent_turn  yes
 maths        solver  -      episodes        single_agent_turn  no
-  agents[0].model: agent "solver" needs a model, none is bound
+  models.agent: agent "solver" needs a model, none is bound
 1 of 2 work
 `,
   });
@@ -54,8 +54,9 @@ run:
   const config = `${servers}  gone: { environment: "http://127.0.0.1:1" }\n${words}${driver}${run}`;
   const { code, stdout } = await check(config, "--json");
   expect(code).toBe(1);
-  const { pairs } = JSON.parse(stdout) as { pairs: { environment: string; unmet: object[] }[] };
+  const { pairs } = JSON.parse(stdout) as { pairs: { unmet: object[] }[] };
   expect(pairs).toMatchObject([
+    { run: "run", environment: "gone", agents: { agent: "solver" }, works: false },
     { environment: "maths", agents: { agent: "oracle" }, models: {}, works: true, unmet: [] },
     {
       environment: "maths",
@@ -66,15 +67,14 @@ run:
       works: false,
       unmet: [
         {
-          field: "agents[0].model",
+          field: "models.agent",
           text: 'model "words" tells no tokens, and the run asks to capture them',
         },
       ],
     },
-    { environment: "gone", works: false },
-    { environment: "gone", works: false },
+    { environment: "gone", agents: { agent: "oracle" }, works: false },
   ]);
-  for (const { unmet } of pairs.slice(2)) {
+  for (const { unmet } of [pairs[0], pairs[3]].flatMap((pair) => pair ?? [])) {
     expect(unmet).toEqual([
       {
         field: "servers.gone",
@@ -85,7 +85,7 @@ run:
   const only = await check(config, "--json", "--run");
   expect([only.code, JSON.parse(only.stdout)]).toMatchObject([
     1,
-    { pairs: [{ environment: "gone", agents: { agent: "solver" }, works: false }] },
+    { pairs: [{ run: "run", environment: "gone", agents: { agent: "solver" }, works: false }] },
   ]);
 });
 
@@ -106,7 +106,17 @@ runs:
   const each = await check(`${servers}${driver}${several}`, "--run");
   expect([each.code, each.stdout]).toEqual([
     1,
-    expect.stringMatching(/^run +environment.*\none +maths .* yes\ntwo +maths .* no\n {2}agents\[0\]\.model/),
+    expect.stringMatching(
+      /^run +environment.*\none +maths .* yes\ntwo +maths .* no\n {2}runs\.two\.models\.agent: /,
+    ),
+  ]);
+  // All runs of the file, then what none of them names.
+  const all = await check(`${servers}  words: { model: echo }\n${driver}${several}`);
+  expect([all.code, all.stdout]).toEqual([
+    1,
+    expect.stringMatching(
+      /\none +maths .* yes\ntwo +maths .* no\n.*\n- +maths +solver +words .* yes\n2 of 3 work\n$/,
+    ),
   ]);
   const none = await check(`${servers}${driver}`, "--run");
   expect([none.code, none.stderr]).toEqual([

@@ -14,10 +14,10 @@ interface CheckFlags {
 export function checkCommand(): Command {
   return new Command("check")
     .description(
-      "Tell which of a configuration's environments, agents, models and drivers can work together, and what is unmet where they cannot. No episode is run.",
+      "Tell which of a configuration's environments, agents, models and drivers can work together, its runs first, and what is unmet where they cannot. No episode is run.",
     )
     .argument("<config>", "configuration file (YAML)")
-    .option("--run", "only what the configuration's run names")
+    .option("--run", "only what the configuration's run, or each of its runs, names")
     .option("--json", "tell it as JSON")
     .addOption(logOption())
     .addHelpText("after", "\nExit codes: 0 all work, 1 some cannot, 2 bad configuration.")

@@ -10,8 +10,8 @@ export function pairsTable(pairs: readonly JudgedPair[]): string {
   const named = pairs.some(({ run }) => run !== undefined);
   const rows = pairs.map((pair) => [
     ...(named ? [pair.run ?? "-"] : []),
-    pair.environment,
-    byAgent(pair.agents),
+    pair.environment ?? "-",
+    byAgent(pair.agents) || "-",
     byAgent(pair.models) || "-",
     pair.episode,
     pair.driver || "-",

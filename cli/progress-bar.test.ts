@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
-import { progressBar } from "./progress-bar.js";
+import { ManualClock } from "../test/manual-clock.js";
+import { lineMs, progressBar } from "./progress-bar.js";
 
 const progress = { done: 3, total: 10, scored: 2, failed: 1, rewardSum: 1 };
 
@@ -30,12 +31,20 @@ it("shows how far each run is, with the mean of what was scored", () => {
   expect(shown).toMatch(/noop .*10\/10/);
 });
 
-it("shows nothing where nobody looks", () => {
+it("writes a line every few seconds where there is no terminal, and none where nothing has changed", () => {
   const { stream, written } = terminal(false);
+  const clock = new ManualClock();
   {
-    using bar = progressBar(stream);
+    using bar = progressBar(stream, clock);
+    bar.update("oracle", { ...progress, done: 2 });
     bar.update("oracle", progress);
+    expect(written()).toBe("");
+    clock.advance(lineMs);
+    expect(written()).toBe("oracle  3/10  mean 0.500  failed 1\n");
+    clock.advance(lineMs);
+    bar.update("noop", { ...progress, done: 10 });
   }
+  expect(clock.timers).toBe(0);
   expect(written()).toBe("");
 });
 

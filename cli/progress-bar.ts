@@ -1,7 +1,8 @@
 import { Presets, SingleBar } from "cli-progress";
 import type { RunProgress } from "../rollouts/collect.js";
+import { type Clock, systemClock, type Timer } from "../servers/runtime/clock.js";
 
-/** Shows how far runs are, one after the other: a bar on a terminal only. */
+/** Shows how far runs are, one after the other: a bar on a terminal, else a line now and then. */
 export interface ProgressBar extends Disposable {
   readonly update: (run: string, progress: RunProgress) => void;
   /** Writes a line of its own, above the bar where there is one. */
@@ -13,16 +14,23 @@ const nameWidth = 12;
 /** Begins the terminal's line anew, empty. */
 const emptied = "\r\x1b[K";
 
+/** Milliseconds between two lines where there is no terminal. */
+export const lineMs = 10_000;
+
 /** A bar with the mean reward so far, a line for each run. */
-export function progressBar(stream: NodeJS.WriteStream = process.stderr): ProgressBar {
+export function progressBar(
+  stream: NodeJS.WriteStream = process.stderr,
+  clock: Clock = systemClock,
+): ProgressBar {
   const write = (text: string): void => {
     stream.write(`${text}\n`);
   };
-  if (!stream.isTTY) return { update: () => {}, line: write, [Symbol.dispose]: () => {} };
+  if (!stream.isTTY) return progressLines(write, clock);
   let shown: { readonly run: string; readonly bar: SingleBar } | undefined;
   return {
-    update(run, { done, total, scored, failed, rewardSum }) {
-      const numbers = { mean: scored === 0 ? "-" : (rewardSum / scored).toFixed(3), failed };
+    update(run, progress) {
+      const { done, total, failed } = progress;
+      const numbers = { mean: meanOf(progress), failed };
       if (shown?.run !== run) {
         shown?.bar.stop();
         shown = { run, bar: newBar(run, stream) };
@@ -34,6 +42,30 @@ export function progressBar(stream: NodeJS.WriteStream = process.stderr): Progre
       shown?.bar.render();
     },
     [Symbol.dispose]: () => shown?.bar.stop(),
+  };
+}
+
+function meanOf({ scored, rewardSum }: RunProgress): string {
+  return scored === 0 ? "-" : (rewardSum / scored).toFixed(3);
+}
+
+/** A line every few seconds, where something has changed: short runs say nothing but their table. */
+function progressLines(write: (text: string) => void, clock: Clock): ProgressBar {
+  let newest: string | undefined;
+  let timer: Timer;
+  const tell = (): void => {
+    if (newest !== undefined) write(newest);
+    newest = undefined;
+    timer = clock.setTimer(lineMs, tell);
+  };
+  timer = clock.setTimer(lineMs, tell);
+  return {
+    update(run, progress) {
+      const { done, total, failed } = progress;
+      newest = `${run}  ${done}/${total}  mean ${meanOf(progress)}  failed ${failed}`;
+    },
+    line: write,
+    [Symbol.dispose]: () => timer.cancel(),
   };
 }
 

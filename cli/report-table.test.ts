@@ -24,6 +24,7 @@ function metricsOf(
       masked: false,
       success: scored >= 1,
       spent: nothing,
+      unreleased: [],
     };
   });
   const failed = failures.map((failure, i): FailureSummary => {
@@ -31,11 +32,13 @@ function metricsOf(
     return {
       index: i,
       rolloutId,
+      attempt: 0,
       final: true,
       kind: "timeout",
       stage: "seed",
       reason: "",
       spent: nothing,
+      unreleased: [],
       ...failure,
     };
   });
@@ -52,6 +55,8 @@ function fail(): never {
 const report = (change: Partial<RunReport>): RunReport => ({
   name: "solver",
   folder: "out",
+  urls: {},
+  resumed: undefined,
   metrics: metricsOf([], [], 1),
   stopped: undefined,
   unfinished: [],
@@ -101,4 +106,20 @@ it("shows a row for each run, and what its numbers hide", () => {
 
 it("shows no number where there is none", () => {
   expect(reportTable([report({})]).split("\n")[1]).toMatch(/^solver +- +- +0 /);
+});
+
+it("tells what was left at servers, where, and what an earlier part of the run had done", () => {
+  const metrics = metricsOf([1], [], 2);
+  const unreleased = [
+    { kind: "environment_session", server: "maths", url: null, count: 2 },
+    { kind: "gateway", server: "far\u001b[2J", url: null, count: 1 },
+  ];
+  const urls = { maths: "http://127.0.0.1:7001" };
+  const table = reportTable([report({ metrics: { ...metrics, unreleased }, urls, resumed: 1 })]);
+  expect(table.split("\n").slice(2)).toEqual([
+    "solver: resumed: 1 of 2 had ended before; the numbers are of all",
+    expect.anything(),
+    "solver: unreleased: 2 environment sessions at http://127.0.0.1:7001",
+    "solver: unreleased: 1 gateway at far\\u001b[2J",
+  ]);
 });

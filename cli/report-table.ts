@@ -47,8 +47,12 @@ export function reportTable(reports: readonly RunReport[]): string {
 }
 
 /** What the numbers of a run do not say by themselves. */
-function notesOf({ metrics, stopped, unfinished, benchmark }: RunReport): string[] {
+function notesOf({ metrics, stopped, unfinished, benchmark, urls, resumed }: RunReport): string[] {
   const notes: string[] = [];
+  if (resumed !== undefined) {
+    const { expected } = metrics.coverage;
+    notes.push(`resumed: ${resumed} of ${expected} had ended before; the numbers are of all`);
+  }
   if (benchmark !== undefined) {
     const baselines = benchmark.baselines.map(({ agent, score }) => `${agent} ${number(score)}`).join(", ");
     const beside = baselines === "" ? "" : ` (baselines: ${baselines})`;
@@ -65,6 +69,13 @@ function notesOf({ metrics, stopped, unfinished, benchmark }: RunReport): string
   if (metrics.retried > 0) {
     notes.push(
       `mean reward without the ${metrics.retried} retried: ${number(metrics.mean_reward_without_retried)}`,
+    );
+  }
+  for (const { kind, server, url, count } of metrics.unreleased) {
+    const what = `${printable(kind).replaceAll("_", " ")}${count === 1 ? "" : "s"}`;
+    const where = url ?? urls[server];
+    notes.push(
+      `unreleased: ${count} ${what} at ${where === undefined ? printable(server) : printable(where)}`,
     );
   }
   for (const place of unfinished.slice(0, namedEpisodes)) notes.push(`unfinished: ${printable(place)}`);

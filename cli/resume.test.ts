@@ -73,6 +73,8 @@ it("field-case-093, field-case-110: a killed run goes on where it was, and a sec
   const before = readFileSync(join(out, "rollouts.jsonl"), "utf8");
   const again = await touchstone([...args, "--resume"]);
   expect(again.code).toBe(0);
+  // The table is of the whole run.
+  expect(again.stdout).toMatch(/\nnoop +1\.000 +1\.000 +20 .*\nnoop: resumed: 20 of 20 had ended before; /);
   expect(readFileSync(join(out, "rollouts.jsonl"), "utf8")).toBe(before);
 }, 60_000);
 

@@ -4,9 +4,11 @@ import type { RunReport } from "../rollouts/run-report.js";
 import { loadConfig } from "../servers/composition/load-config.js";
 import { createLogger, type LogLevel } from "../servers/runtime/log.js";
 import { exitCodes } from "./exit-codes.js";
+import { faultLines } from "./fault-lines.js";
 import { onInterrupt } from "./interrupt.js";
 import { logOption } from "./log-option.js";
 import { progressBar } from "./progress-bar.js";
+import { watchStuck } from "./stuck-watch.js";
 
 interface RunFlags {
   readonly tasks?: string;
@@ -69,18 +71,21 @@ export function runCommand(): Command {
       let reports: RunReport[];
       {
         using bar = progressBar();
+        using faults = faultLines(bar.line);
+        using _stuck = watchStuck();
         reports = await run({
           config,
           changes: { tasks, agents, repeats, concurrency },
           out,
           resume,
-          log: createLogger(log),
+          log: createLogger(log, faults.tell),
           stop: interrupt.stop,
           abandon: interrupt.abandon,
           onBegin: (_name, begun) => {
             bounds = begun;
           },
           onProgress: bar.update,
+          onNote: bar.line,
           onStep: steps ? (name, step) => bar.line(stepLine(name, step, process.stderr.isTTY)) : undefined,
         });
       }

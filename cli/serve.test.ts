@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
@@ -75,7 +76,7 @@ run:
     });
     expect(await touchstone(["run", join(folder, "c.yaml"), "--out", join(folder, "out")])).toMatchObject({
       code: 2,
-      stderr: 'run.environment: episode server episodes binds no "sums"; it binds maths\n',
+      stderr: `${folder}/c.yaml:8: run.environment: episode server episodes binds no "sums"; it binds maths\n`,
     });
   });
 
@@ -156,4 +157,38 @@ it("tells what is wrong with the server that it is to describe", async () => {
     stderr: expect.stringMatching(/^an endpoint is .*send credentials as headers\n$/),
   });
   expect(nonsense.stderr).not.toContain("S3CRET");
+}, 60_000);
+
+/** Ports of the loopback interface that were free a moment ago. */
+async function freePorts(count: number): Promise<number[]> {
+  const holders = Array.from({ length: count }, () => createServer());
+  await Promise.all(holders.map((holder) => once(holder.listen(0, "127.0.0.1"), "listening")));
+  const ports = holders.map((holder) => (holder.address() as { port: number }).port);
+  await Promise.all(holders.map((holder) => once(holder.close(), "close")));
+  return ports;
+}
+
+it("checks and runs a configuration while it is being served, its ports and its metrics taken", async () => {
+  const [port, metrics] = await freePorts(2);
+  const listening = config.replace("reasoning }", `reasoning, listen: "127.0.0.1:${port}" }`);
+  const run = `
+telemetry: { prometheus: "127.0.0.1:${metrics}" }
+run:
+  driver: episodes
+  environment: maths
+  agents: { agent: oracle }
+  tasks: { file: ${root}/examples/gsm8k-sample.jsonl, row_schema: gsm8k }
+`;
+  const file = join(temporaryFolder({ "c.yaml": `${listening}${run}` }), "c.yaml");
+  const running = start(["serve", file]);
+  expect(await served(running, ["maths", "oracle", "episodes"])).toMatchObject({
+    maths: `http://127.0.0.1:${port}`,
+  });
+  expect(await touchstone(["check", file])).toMatchObject({ code: 0, stderr: "" });
+  const ended = await touchstone(["run", file, "--out", `${file}.out`]);
+  expect(ended).toMatchObject({ code: 0 });
+  expect(ended.stderr).not.toMatch(/in use/);
+  expect(metricsOf(`${file}.out`)).toMatchObject({ mean_reward: 1 });
+  running.child.kill("SIGTERM");
+  expect((await running.ended).code).toBe(0);
 }, 60_000);

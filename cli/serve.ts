@@ -5,6 +5,7 @@ import { createLogger, type LogLevel } from "../servers/runtime/log.js";
 import { exitCodes } from "./exit-codes.js";
 import { onInterrupt } from "./interrupt.js";
 import { logOption } from "./log-option.js";
+import { watchStuck } from "./stuck-watch.js";
 
 /** `touchstone serve CONFIG [NAME...]` */
 export function serveCommand(): Command {
@@ -22,6 +23,7 @@ export function serveCommand(): Command {
       // What servers need takes a while to load; help and refusals need not wait for it.
       const { loadServers } = await import("../servers/composition/load-servers.js");
       const { startServers } = await import("../servers/composition/start-servers.js");
+      using _stuck = watchStuck();
       const loaded = await loadServers(config, names.length === 0 ? undefined : names);
       const started = await startServers({ config, loaded, log: createLogger(log) });
       for (const { name, kind, address, running } of started.servers.values()) {

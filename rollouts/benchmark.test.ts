@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { ConfigError } from "../servers/composition/config-error.js";
+import { type Problem, problemText } from "../servers/composition/problem.js";
 import { type Benchmark, checkDigest, checkEnvironment } from "./benchmark.js";
 
 const benchmark = {
@@ -15,8 +17,10 @@ it("refuses other tasks than those that it pins", () => {
 });
 
 it("refuses another environment than the one that its tasks are for", () => {
-  checkEnvironment(benchmark, "reasoning", "m");
-  expect(() => checkEnvironment(benchmark, "robots", "m")).toThrow(
+  const at = (name: string) => ({ name, server: "m" });
+  const refuse = (problems: readonly Problem[]) => new ConfigError(problems.map(problemText));
+  checkEnvironment(benchmark, at("reasoning"), { refuse });
+  expect(() => checkEnvironment(benchmark, at("robots"), { refuse })).toThrow(
     'run.environment: benchmark maths is over environment "reasoning", found "robots" at m; name a server of that environment',
   );
 });

@@ -1,6 +1,8 @@
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
+import { printable } from "../clients/printable.js";
 import { ConfigError } from "../servers/composition/config-error.js";
+import type { Config } from "../servers/composition/load-config.js";
 import { readYaml } from "../servers/composition/read-yaml.js";
 import { budgetSchema } from "../servers/composition/run-schema.js";
 import { problemsOf } from "../servers/composition/schema-problems.js";
@@ -59,9 +61,12 @@ export function checkDigest({ name, tasks }: Benchmark, digest: string, shown: s
 }
 
 /** Refuses an environment that is not the one that the benchmark's tasks are for. */
-export function checkEnvironment({ name, environment }: Benchmark, found: string, server: string): void {
-  if (found === environment) return;
-  throw new ConfigError([
-    `run.environment: benchmark ${name} is over environment "${environment}", found "${found}" at ${server}; name a server of that environment`,
-  ]);
+export function checkEnvironment(
+  { name, environment }: Benchmark,
+  found: { readonly name: string; readonly server: string },
+  { refuse }: Pick<Config, "refuse">,
+): void {
+  if (found.name === environment) return;
+  const text = `benchmark ${name} is over environment "${environment}", found "${printable(found.name)}" at ${found.server}; name a server of that environment`;
+  throw refuse([{ path: ["run", "environment"], text }]);
 }

@@ -1,67 +1,79 @@
 import { encodedBytes } from "../clients/channel/encode-message.js";
 import { usualMaxMessageBytes } from "../clients/metadata.js";
+import { printable } from "../clients/printable.js";
 import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.js";
 import { type RunRequest, RunRequestSchema, type ServiceInfo } from "../gen/index.js";
-import { ConfigError } from "../servers/composition/config-error.js";
+import type { Config } from "../servers/composition/load-config.js";
+import type { Problem } from "../servers/composition/problem.js";
 import { checkPairs } from "../servers/episode/check-pairs.js";
 import { Refusal } from "../servers/runtime/refusal.js";
+import { badTasks } from "./bad-tasks.js";
 import type { RunDescribed } from "./describe-servers.js";
 import { contextOf, type Plan } from "./plan.js";
 import { episodeRequest } from "./run-request.js";
 import type { RunSettings } from "./run-settings.js";
 
-/** A requirement of a composition that is not met. */
-export interface Unmet {
-  /** What asks for it: a path of the run (`environment`), or of the request to its driver (`agents[0].model`). */
-  readonly field: string;
-  /** What was expected, what was found. */
-  readonly text: string;
-}
-
 /**
- * What keeps a composition from working: names that the driver does not bind, drivers that it has not, pairs that do not
- * fit, sandboxes that the environment does not take. Empty: it can work.
+ * What keeps a composition from working: names that whoever plays does not bind, drivers that it has not, pairs that do
+ * not fit, sandboxes that the environment does not take; each with its path in the run. Empty: it can work.
  */
-export function unmetBy(settings: RunSettings, request: RunRequest, described: RunDescribed): Unmet[] {
-  const { episode } = described;
-  const unmet: Unmet[] = [];
-  const bound = (field: string, name: string, names: readonly string[]): void => {
-    if (names.includes(name)) return;
-    const known = names.length === 0 ? "nothing" : names.join(", ");
-    unmet.push({ field, text: `episode server ${settings.driver} binds no "${name}"; it binds ${known}` });
-  };
-  const { environments = [], agents = [], models = [], sandboxes = [] } = episode.bindings ?? {};
-  bound("environment", request.environment, environments);
-  for (const { agentId, agent, model } of request.agents) {
-    bound(`agents.${agentId}`, agent, agents);
-    if (model !== "") bound(`models.${agentId}`, model, models);
+export function unmetBy(settings: RunSettings, request: RunRequest, described: RunDescribed): Problem[] {
+  const { episode, player } = described;
+  const unmet: Problem[] = [];
+  if (player !== undefined) {
+    const bound = (path: readonly string[], name: string, names: readonly string[]): void => {
+      if (names.includes(name)) return;
+      const known = names.length === 0 ? "nothing" : printable(names.join(", "));
+      const { server } = settings.players.last;
+      unmet.push({ path, text: `episode server ${server} binds no "${name}"; it binds ${known}` });
+    };
+    const { environments = [], agents = [], models = [], sandboxes = [] } = player.bindings ?? {};
+    bound(["environment"], request.environment, environments);
+    for (const { agentId, agent, model } of request.agents) {
+      bound(["agents", agentId], agent, agents);
+      if (model !== "") bound(["models", agentId], model, models);
+    }
+    if (request.sandbox !== "") bound(["sandbox"], request.sandbox, sandboxes);
   }
-  if (request.sandbox !== "") bound("sandbox", request.sandbox, sandboxes);
   if (request.driver !== "" && !episode.drivers.includes(request.driver)) {
-    const found = episode.drivers.join(", ");
+    const found = printable(episode.drivers.join(", "));
     const text = `expected a driver "${request.driver}" at ${settings.driver}, found ${found}`;
-    unmet.push({ field: "driver", text });
+    unmet.push({ path: ["driver"], text });
   }
   return [...unmet, ...unmetPairs(request, described)];
 }
 
-function unmetPairs(request: RunRequest, described: RunDescribed): Unmet[] {
+function unmetPairs(request: RunRequest, described: RunDescribed): Problem[] {
+  const { environment, agents, needs = { environment: [] } } = described;
+  if (environment === undefined) return [];
   try {
-    checkPairs(request, described, { environment: described.needs ?? [] });
+    checkPairs(request, { environment, agents }, needs);
     return [];
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return error
       .findDetails(BadRequestSchema)
       .flatMap(({ fieldViolations }) => fieldViolations)
-      .map(({ field, description }) => ({ field, text: description }));
+      .map(({ field, description }) => ({ path: pathInRun(field, request), text: description }));
   }
 }
 
+/** Where a field of the request to a driver stands in the run that it was made of: `agents[0].model` in `models`. */
+function pathInRun(field: string, { agents }: RunRequest): readonly string[] {
+  const [, index, of] = /^agents\[(\d+)\]\.(\w+)$/.exec(field) ?? [];
+  if (index === undefined) return [field];
+  return [of === "model" ? "models" : "agents", agents[Number(index)]?.agentId ?? index];
+}
+
 /** Refuses a composition that cannot work, before the first episode. Throws ConfigError with all that is unmet. */
-export function checkComposition(settings: RunSettings, request: RunRequest, described: RunDescribed): void {
-  const unmet = unmetBy(settings, request, described);
-  if (unmet.length > 0) throw new ConfigError(unmet.map(({ field, text }) => `run.${field}: ${text}`));
+export function checkComposition(
+  config: Config,
+  settings: RunSettings,
+  of: { readonly request: RunRequest; readonly described: RunDescribed },
+): void {
+  const unmet = unmetBy(settings, of.request, of.described);
+  if (unmet.length > 0)
+    throw config.refuse(unmet.map(({ path, text }) => ({ path: ["run", ...path], text })));
 }
 
 /** What a message to a service may measure, in bytes; every server takes as much as is usual. */
@@ -73,7 +85,7 @@ function limitOf(service: ServiceInfo | undefined): number {
  * Refuses tasks that are larger than a message to the driver or the environment may be. Throws ConfigError.
  */
 export function checkSizes(plan: Plan, request: RunRequest, { episode, environment }: RunDescribed): void {
-  const limit = Math.min(limitOf(episode.service), limitOf(environment.service));
+  const limit = Math.min(limitOf(episode.service), limitOf(environment?.service));
   const problems = plan.episodes
     .filter(({ repeat }) => repeat === 0)
     .flatMap((planned) => {
@@ -83,5 +95,5 @@ export function checkSizes(plan: Plan, request: RunRequest, { episode, environme
         ? []
         : [`${planned.place}: expected a task whose message has at most ${limit} bytes, found ${size}`];
     });
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) throw badTasks(problems);
 }

@@ -73,6 +73,7 @@ async function collectFrom(
     settings: {
       breaker: how.breaker ?? 10,
       attempts: how.attempts ?? 1,
+      max_retry_delay: 30_000,
       drain_timeout: 5000,
     } as RunSettings,
     concurrency: how.concurrency ?? 4,

@@ -57,7 +57,7 @@ const stateAfter: Record<Exclude<EpisodeNext, "verdict">, EpisodeState> = {
 };
 
 /** States that a resumed run leaves as they are. What was exhausted may be tried again: its failure says so. */
-const settled: readonly EpisodeState[] = ["landed", "failed"];
+export const settled: readonly EpisodeState[] = ["landed", "failed"];
 
 /**
  * Works through what a plan still wants and lands each verdict. Answers why it stopped before its end; undefined: it
@@ -115,6 +115,7 @@ export async function collect(options: CollectOptions): Promise<string | undefin
           abandon,
           firstAttempt: rowOf(episode)?.attempts ?? 0,
           attempts: settings.attempts,
+          maxRetryMs: settings.max_retry_delay,
           onAttempt: (attempt) => store.attempt(episode.rolloutId, attempt),
           onEnd: land,
         });

@@ -1,4 +1,5 @@
 import { Code } from "@connectrpc/connect";
+import { codeName } from "../clients/code-name.js";
 import {
   agentSessionClient,
   CallError,
@@ -8,18 +9,23 @@ import {
   episodeClient,
   modelClient,
 } from "../clients/index.js";
+import { printable } from "../clients/printable.js";
 import type {
   AgentSessionServiceDescribeResponse,
   EnvironmentServiceDescribeResponse,
   EpisodeServiceDescribeResponse,
-  Feature,
   ModelServiceDescribeResponse,
 } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { LoadedServer } from "../servers/composition/load-servers.js";
+import type { Players } from "../servers/composition/players.js";
+import type { ServerKind } from "../servers/composition/server-schema.js";
 import type { StartedServer, StartedServers } from "../servers/composition/start-servers.js";
 import { type CastDescribed, needsModel } from "../servers/episode/cast-described.js";
+import type { DriverNeeds } from "../servers/episode/check-pairs.js";
+import { configureDrivers, episodeOptions } from "../servers/episode/driver-options.js";
 import type { Dial } from "../servers/runtime/dial.js";
+import { oneLine } from "./error-text.js";
 import type { RunSettings } from "./run-settings.js";
 
 /** Milliseconds within which a server must say what it is. */
@@ -34,20 +40,36 @@ const serviceNames = {
 } as const;
 
 /** What all servers of a run say of themselves. */
-export interface RunDescribed extends CastDescribed {
+export interface RunDescribed {
   readonly episode: EpisodeServiceDescribeResponse;
-  /** What the driver wants of an environment; absent: it runs elsewhere, and only it knows. */
-  readonly needs?: readonly Feature[] | undefined;
+  /** The episode server that plays; absent: what plays does not speak the contract. */
+  readonly player: EpisodeServiceDescribeResponse | undefined;
+  /** Absent: it is known only where the episodes are played. */
+  readonly environment: EnvironmentServiceDescribeResponse | undefined;
+  /** Those that this configuration has, by agent_id. */
+  readonly agents: CastDescribed["agents"];
+  /** What the driver that plays wants of the others; absent: it runs elsewhere, and only it knows. */
+  readonly needs: DriverNeeds | undefined;
 }
 
-/** What the driver of a run wants of an environment, where it is one of this process. */
+/** What the driver that plays wants of the others, where it is one of this process. Throws ConfigError. */
 export function needsOf(
-  server: LoadedServer | undefined,
-  driverName: string,
-): readonly Feature[] | undefined {
-  if (server?.implementation.kind !== "episode") return undefined;
-  const { drivers } = server.implementation;
-  return (driverName === "" ? drivers[0] : drivers.find(({ name }) => name === driverName))?.needs;
+  servers: ReadonlyMap<string, LoadedServer>,
+  { last, names }: Players,
+): DriverNeeds | undefined {
+  const server = servers.get(last.server);
+  if (names !== "ours" || server?.implementation.kind !== "episode") return undefined;
+  const configured = configureDrivers(server.implementation.drivers, server.server.entry.options);
+  const chosen =
+    last.driver === "" ? configured[0] : configured.find(({ definition }) => definition.name === last.driver);
+  if (chosen === undefined) return undefined;
+  const { definition } = chosen;
+  try {
+    const agents = definition.agentNeeds?.(episodeOptions(chosen, last.optionsJson)) ?? [];
+    return { environment: definition.needs ?? [], agents };
+  } catch (error) {
+    throw new ConfigError([`servers.${last.server}: the driver's options: ${oneLine(error)}`]);
+  }
 }
 
 /** Options of a client of a server: its calls bear the credential that the configuration gives. */
@@ -56,7 +78,7 @@ export function clientOptions({ address: { credential } }: StartedServer): Clien
 }
 
 /** A started server by its name. */
-export function startedServer({ servers }: StartedServers, name: string): StartedServer {
+export function startedServer(servers: StartedServers["servers"], name: string): StartedServer {
   const found = servers.get(name);
   if (found === undefined) throw new Error(`server "${name}" was not started`);
   return found;
@@ -92,24 +114,27 @@ export async function describeServer<Kind extends keyof SaidBy>(
  */
 export async function describeServers(
   run: RunSettings,
-  started: StartedServers,
-  dial: Dial,
-): Promise<RunDescribed> {
+  { servers, dial }: { readonly servers: StartedServers["servers"]; readonly dial: Dial },
+): Promise<Omit<RunDescribed, "needs">> {
   const problems: string[] = [];
+  const { last, names } = run.players;
   const ask = async <Kind extends keyof SaidBy>(
     kind: Kind,
     name: string,
   ): Promise<SaidBy[Kind] | undefined> => {
+    // Known only where the episodes are played.
+    if (names !== "ours" && servers.get(name)?.kind !== kind) return undefined;
     try {
-      return await describeServer(startedServer(started, name), kind, dial);
+      return await describeServer(startedServer(servers, name), kind, dial);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       problems.push(...error.problems);
       return undefined;
     }
   };
-  const [episode, environment, agents] = await Promise.all([
+  const [episode, player, environment, agents] = await Promise.all([
     ask("episode", run.driver),
+    names === "nobody" ? undefined : ask("episode", last.server),
     ask("environment", run.environment),
     Promise.all(
       Object.entries(run.agents).map(async ([agentId, name]) => {
@@ -121,10 +146,8 @@ export async function describeServers(
       }),
     ),
   ]);
-  if (episode === undefined || environment === undefined || problems.length > 0) {
-    throw new ConfigError([...new Set(problems)]);
-  }
-  return { episode, environment, agents: new Map(agents.flat()) };
+  if (episode === undefined || problems.length > 0) throw new ConfigError([...new Set(problems)]);
+  return { episode, player, environment, agents: new Map(agents.flat()) };
 }
 
 type Ask<D> = (channel: Channel, options: ClientOptions) => Promise<D>;
@@ -137,10 +160,22 @@ async function askOne<D>(server: StartedServer, dial: Dial, describe: Ask<D>): P
     return await describe(dial(address), options);
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
-    const found =
-      error.code === Code.Unimplemented
-        ? `expected ${serviceNames[kind]} there, found a server without it; check the address`
-        : `cannot be asked what it is: ${error.rawMessage}; check that it runs and the address`;
-    throw new ConfigError([`servers.${name}: ${address.url}: ${found}`]);
+    throw new ConfigError([`servers.${name}: ${address.url}: ${whyNot(error, kind)}`]);
   }
+}
+
+/** Characters of a server's own words that are shown. */
+const wordsLength = 300;
+
+/** Why a server did not say what it is, with its own words. */
+function whyNot(error: CallError, kind: ServerKind): string {
+  const { code, reason, rawMessage } = error;
+  const words = printable(rawMessage, wordsLength);
+  if (code === Code.Unimplemented) {
+    const said = words === "" ? "" : ` (it says: ${words})`;
+    return `expected ${serviceNames[kind]} there, found a server without it${said}; check the address`;
+  }
+  const ended = `${codeName(code)}${reason === undefined ? "" : `/${printable(reason, wordsLength)}`}`;
+  const said = words === "" ? ended : `${words} (${ended})`;
+  return `cannot be asked what it is: ${said}; check that it runs and the address`;
 }

@@ -1,22 +1,35 @@
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { Config } from "../servers/composition/load-config.js";
 import { type LoadedServer, loadServers } from "../servers/composition/load-servers.js";
+import { pathText } from "../servers/composition/problem.js";
 import { type RunConfig, runSchema } from "../servers/composition/run-schema.js";
 import { type StartedServer, startServers } from "../servers/composition/start-servers.js";
 import { type AgentDescribed, needsModel } from "../servers/episode/cast-described.js";
 import { Channels, type Dial } from "../servers/runtime/dial.js";
 import type { Logger } from "../servers/runtime/log.js";
-import { type Unmet, unmetBy } from "./check-composition.js";
+import { unmetBy } from "./check-composition.js";
 import { describeServer, needsOf, type SaidBy } from "./describe-servers.js";
 import { requestOf } from "./run-request.js";
-import { configuredRun, configuredRuns, settle } from "./run-settings.js";
+import { configuredRun, configuredRuns, type RunSettings, settle } from "./run-settings.js";
 import { taskSources } from "./task-source.js";
+
+/** A requirement of servers that is not met. */
+export interface Unmet {
+  /**
+   * What asks for it: the path of a run of the configuration (`run.models.agent`) or of a server (`servers.maths`); of a
+   * pair that no run names, the path that it would have in one (`models.agent`).
+   */
+  readonly field: string;
+  /** What was expected, what was found. */
+  readonly text: string;
+}
 
 /** Servers that could make an episode together, by their names in the configuration. */
 export interface JudgedPair {
-  /** Name of the run that it is of, where the configuration has several and they were asked for. */
+  /** The run that it is of: `run`, or its name among several; absent: no run of the configuration names it. */
   readonly run?: string;
-  readonly environment: string;
+  /** Absent: what plays its episodes needs none. */
+  readonly environment?: string;
   /** Agent server of each agent_id. */
   readonly agents: Readonly<Record<string, string>>;
   /** Model server of each agent_id that needs one. */
@@ -38,26 +51,36 @@ export interface JudgeOptions {
 
 /**
  * Which of the configured servers can work together. Starts those of ours, asks every one what it is, and applies the
- * rules of a run to every environment with every agent, every model where the agent needs one, and every driver. What
- * `run` asks for beside its servers, such as what is captured, is asked of each. Throws ConfigError where the
- * configuration itself is wrong.
+ * rules of a run to each run of the configuration, then to every other environment with every agent, every model where
+ * the agent needs one, and every driver. What a sole `run` asks for beside its servers, such as what is captured, is
+ * asked of each. Throws ConfigError where the configuration itself is wrong.
  */
 export async function judgePairs({ config, onlyRun, log }: JudgeOptions): Promise<JudgedPair[]> {
-  const runs = onlyRun ? await pinnedRuns(config) : [];
+  const someRun = config.run !== undefined || config.runs.size > 0;
+  const runs = someRun || onlyRun ? await pinnedRuns(config) : [];
   const loaded = await loadServers(config);
-  if (!onlyRun) checkSomeOfEach(config);
+  if (runs.length === 0) checkSomeOfEach(config);
   await using channels = new Channels();
-  await using started = await startServers({ config, loaded, log });
+  await using started = await startServers({ config, loaded, log, purpose: "describe" });
   const said = await describeAll([...started.servers.values()], channels.dial);
-  if (!onlyRun) {
-    const run = config.run ?? emptyRun();
-    return allPairs(said).map((pair) => ({ ...pair, unmet: judge(pair, { run, said, loaded }) }));
-  }
-  return runs.map(({ name, run, driver }) => {
+  const named = runs.map(({ name, config: own, run, driver }): JudgedPair => {
     const pair = ofRun(run, said, driver);
-    const unmet = judge(pair, { run, said, loaded });
-    return { ...(name === undefined ? {} : { run: name }), ...pair, unmet };
+    const at = name === undefined ? ["run"] : ["runs", name];
+    return { run: name ?? "run", ...pair, unmet: judge(pair, { run, said, loaded, config: own, at }) };
   });
+  if (onlyRun) return named;
+  const told = new Set(named.map(keyOf));
+  const run = config.run ?? emptyRun();
+  const others = allPairs(said).filter((pair) => !told.has(keyOf(pair)));
+  return [
+    ...named,
+    ...others.map((pair) => ({ ...pair, unmet: judge(pair, { run, said, loaded, config, at: [] }) })),
+  ];
+}
+
+/** The same for pairs of the same servers. */
+function keyOf({ environment, agents, models, episode, driver }: Pair): string {
+  return JSON.stringify([environment, Object.entries(agents), Object.entries(models), episode, driver]);
 }
 
 /** The runs of a configuration, each with the driver that its benchmark pins. Throws ConfigError. */
@@ -66,7 +89,7 @@ async function pinnedRuns(config: Config) {
     configuredRuns(config).map(async ({ name, config: own }) => {
       const run = configuredRun(own);
       const { benchmark } = await taskSources(own, run);
-      return { name, run, driver: benchmark?.driver };
+      return { name, config: own, run, driver: benchmark?.driver };
     }),
   );
 }
@@ -136,36 +159,46 @@ function ofRun(run: RunConfig, said: Said, pinned: string | undefined): Pair {
   const { environment, agents, models, driver: episode } = run;
   const it = said.episode.get(episode);
   const [first = ""] = it === undefined || it instanceof ConfigError ? [] : it.drivers;
-  return { environment, agents, models, episode, driver: pinned ?? first };
+  const named = environment === undefined ? {} : { environment };
+  return { ...named, agents, models, episode, driver: pinned ?? first };
 }
 
 /** What a run asks for where the configuration has none. */
 function emptyRun(): RunConfig {
-  return runSchema.parse({
-    driver: "-",
-    environment: "-",
-    agents: { [soleAgent]: "-" },
-    tasks: { file: "-" },
-  });
+  return runSchema.parse({ driver: "-", tasks: { file: "-" } });
 }
 
 interface JudgeContext {
   readonly run: RunConfig;
   readonly said: Said;
   readonly loaded: ReadonlyMap<string, LoadedServer>;
+  readonly config: Config;
+  /** Where the run stands in the configuration; empty: it is none of its. */
+  readonly at: readonly string[];
 }
 
-function judge(pair: Pair, { run, said, loaded }: JudgeContext): Unmet[] {
+function judge(pair: Pair, context: JudgeContext): readonly Unmet[] {
+  const { run, said, loaded, config, at } = context;
+  const { environment: _, ...rest } = run;
+  const named = pair.environment === undefined ? {} : { environment: pair.environment };
+  const composed = { ...rest, ...named, driver: pair.episode, agents: pair.agents, models: pair.models };
+  let settings: RunSettings;
+  try {
+    settings = { ...settle(composed, {}, { config, benchmark: undefined }), driverName: pair.driver };
+  } catch (error) {
+    return ofError(error, pathText([...at, "driver"]));
+  }
+  const { players } = settings;
   const unasked: Unmet[] = [];
   const saidBy = <Kind extends keyof SaidBy>(kind: Kind, name: string): SaidBy[Kind] | undefined => {
     const it = said[kind].get(name);
     if (!(it instanceof ConfigError)) return it;
-    const field = `servers.${name}`;
-    unasked.push(...it.problems.map((problem) => ({ field, text: problem.replace(`${field}: `, "") })));
+    unasked.push(...ofError(it, `servers.${name}`));
     return undefined;
   };
-  const environment = saidBy("environment", pair.environment);
+  const environment = saidBy("environment", settings.environment);
   const episode = saidBy("episode", pair.episode);
+  const player = players.names === "nobody" ? undefined : saidBy("episode", players.last.server);
   const agents = new Map<string, AgentDescribed>();
   for (const [agentId, name] of Object.entries(pair.agents)) {
     const agent = saidBy("agent", name);
@@ -173,10 +206,21 @@ function judge(pair: Pair, { run, said, loaded }: JudgeContext): Unmet[] {
     const model = needsModel(agent) ? pair.models[agentId] : undefined;
     agents.set(agentId, { agent, model: model === undefined ? undefined : saidBy("model", model) });
   }
-  if (environment === undefined || episode === undefined || unasked.length > 0) return unasked;
-  const { agents: names, models, driver } = pair;
-  const composed = { ...run, driver: pair.episode, environment: pair.environment, agents: names, models };
-  const settings = { ...settle(composed, {}, undefined), driverName: driver };
-  const described = { episode, environment, agents, needs: needsOf(loaded.get(pair.episode), driver) };
-  return unmetBy(settings, requestOf(settings, described), described);
+  if (episode === undefined || unasked.length > 0) return distinct(unasked);
+  const described = { episode, player, environment, agents, needs: needsOf(loaded, players) };
+  return unmetBy(settings, requestOf(settings, described), described).map(({ path, text }) => ({
+    field: pathText([...at, ...path]),
+    text,
+  }));
+}
+
+/** A problem that was thrown, told of a field. */
+function ofError(error: unknown, field: string): Unmet[] {
+  if (!(error instanceof ConfigError)) throw error;
+  return error.problems.map((problem) => ({ field, text: problem.replace(`${field}: `, "") }));
+}
+
+/** The driver and who plays may be one server. */
+function distinct(unmet: readonly Unmet[]): readonly Unmet[] {
+  return [...new Map(unmet.map((each) => [`${each.field} ${each.text}`, each])).values()];
 }

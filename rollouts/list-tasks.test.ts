@@ -10,6 +10,7 @@ import {
   type ListTasksRequest,
   ListTasksResponseSchema,
 } from "../gen/index.js";
+import { ConfigError } from "../servers/composition/config-error.js";
 import { listTasks } from "./list-tasks.js";
 
 type Page = MessageInitShape<typeof ListTasksResponseSchema>;
@@ -33,7 +34,7 @@ async function list(
   });
   try {
     return await listTasks(
-      { from: "listing", split: "test", taskset: "" },
+      { from: "listing", split: "test", taskset: "", refuse },
       { client: environmentClient(channel), described },
     );
   } finally {
@@ -41,6 +42,7 @@ async function list(
   }
 }
 
+const refuse = (text: string) => new ConfigError([`run.tasks.split: ${text}`]);
 const task = (id: string) => ({ taskId: { id }, environment: "robots" });
 
 it("reads every page of a split, whole tasks in their order", async () => {

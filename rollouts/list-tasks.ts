@@ -1,6 +1,7 @@
+import { codeName } from "../clients/code-name.js";
 import { CallError, type EnvironmentClient } from "../clients/index.js";
+import { printable } from "../clients/printable.js";
 import { type EnvironmentServiceDescribeResponse, Feature } from "../gen/index.js";
-import { ConfigError } from "../servers/composition/config-error.js";
 import type { PlacedTask } from "./task-set.js";
 import type { TaskSource } from "./task-source.js";
 
@@ -11,27 +12,26 @@ const changesTaken = 3;
 
 /** Reads the tasks of a split that an environment lists, whole. Throws ConfigError where it cannot. */
 export async function listTasks(
-  { split, taskset }: Listing,
+  { split, taskset, refuse }: Listing,
   environment: { readonly client: EnvironmentClient; readonly described: EnvironmentServiceDescribeResponse },
 ): Promise<PlacedTask[]> {
   const { client, described } = environment;
   if (described.service?.features.includes(Feature.TASK_LISTING) !== true) {
-    throw new ConfigError([
-      `run.tasks.split: environment "${described.environment}" lists no tasks (feature TASK_LISTING); give a file`,
-    ]);
+    const name = printable(described.environment);
+    throw refuse(`environment "${name}" lists no tasks (feature TASK_LISTING); give a file`);
   }
   try {
     for (let change = 0; change < changesTaken; change += 1) {
       const tasks = await readSplit(client, split, taskset);
+      if (tasks?.length === 0) throw refuse(`"${split}" has no tasks`);
       if (tasks !== undefined) return tasks;
     }
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
-    throw new ConfigError([`run.tasks.split: "${split}" cannot be listed: ${error.rawMessage}`]);
+    const { rawMessage, reason, code } = error;
+    throw refuse(`"${split}" cannot be listed: ${printable(rawMessage) || (reason ?? codeName(code))}`);
   }
-  throw new ConfigError([
-    `run.tasks.split: "${split}" changed each of ${changesTaken} times that it was read`,
-  ]);
+  throw refuse(`"${split}" changed each of ${changesTaken} times that it was read`);
 }
 
 /** The tasks of a split; undefined where its revision changed between two pages. */
@@ -50,6 +50,5 @@ async function readSplit(
     for (const task of page.tasks) tasks.push({ task, place: `split ${split}[${tasks.length}]` });
     pageToken = page.nextPageToken;
   } while (pageToken !== "");
-  if (tasks.length === 0) throw new ConfigError([`run.tasks.split: "${split}" has no tasks`]);
   return tasks;
 }

@@ -14,7 +14,7 @@ export function resolvedConfig(
   changes: { readonly agent: string | undefined } & Pick<RunChanges, "tasks">,
 ): string {
   const { run } = config.written;
-  const written = run["agents"] as Record<string, unknown>;
+  const written = (run["agents"] ?? {}) as Record<string, unknown>;
   const [first = "agent"] = Object.keys(written);
   const resolved = {
     ...run,
@@ -25,6 +25,7 @@ export function resolvedConfig(
     repeats: settings.repeats,
     concurrency: settings.concurrency,
     attempts: settings.attempts,
+    max_retry_delay: run["max_retry_delay"] ?? "30s",
     breaker: settings.breaker,
     drain_timeout: run["drain_timeout"] ?? "30s",
     seed: settings.seed,

@@ -1,5 +1,12 @@
 import { toJson } from "@bufbuild/protobuf";
-import { type EpisodeOutcome, EpisodeOutcomeSchema, type Failure, FailureSchema } from "../gen/index.js";
+import {
+  type EpisodeOutcome,
+  EpisodeOutcomeSchema,
+  type Failure,
+  FailureSchema,
+  type ResourceIntent,
+  ResourceKind,
+} from "../gen/index.js";
 import { cutText } from "../servers/runtime/failure.js";
 import type { PlannedEpisode } from "./plan.js";
 
@@ -44,6 +51,19 @@ export interface AttemptResult {
   readonly trajectory: readonly unknown[];
   /** Why the trajectory is not whole; empty: it is. */
   readonly trajectoryMissing: string;
+  /** What it, or an attempt before it, made and nobody told to have released. */
+  readonly unreleased: readonly ResourceIntent[];
+}
+
+/** Something that an episode made at a server and that is left there. */
+export interface UnreleasedRecord {
+  /** `environment_session`, `agent_session`, `gateway`, `episode`. */
+  readonly kind: string;
+  /** Name of the server at which it was made. */
+  readonly server: string;
+  /** Where that is, where another endpoint than the server's own was told; else null. */
+  readonly url: string | null;
+  readonly id: string;
 }
 
 interface AttemptRecord {
@@ -61,6 +81,8 @@ interface AttemptRecord {
   readonly trajectory: readonly unknown[];
   /** Why the trajectory is not whole; null: it is. */
   readonly trajectory_missing: string | null;
+  /** What it, or an attempt before it, made and nobody told to have released. */
+  readonly unreleased: readonly UnreleasedRecord[];
 }
 
 /** A verdict as `rollouts.jsonl` holds it: a line for each episode, complete by itself. */
@@ -85,7 +107,7 @@ export interface FailureRecord extends AttemptRecord {
 }
 
 function attemptRecord(result: AttemptResult): AttemptRecord {
-  const { episode, attempt, endedAt, outcome, trajectory, trajectoryMissing } = result;
+  const { episode, attempt, endedAt, outcome, trajectory, trajectoryMissing, unreleased } = result;
   const { taskId } = episode.task;
   return {
     index: episode.index,
@@ -95,6 +117,12 @@ function attemptRecord(result: AttemptResult): AttemptRecord {
     repeat: episode.repeat,
     task: { taskset: taskId?.taskset ?? "", id: taskId?.id ?? "" },
     ended_at: endedAt.toISOString(),
+    unreleased: unreleased.map(({ kind, binding, endpoint, id }) => ({
+      kind: (ResourceKind[kind] ?? `kind ${kind}`).toLowerCase(),
+      server: binding,
+      url: endpoint?.url ?? null,
+      id,
+    })),
     outcome: outcome?.json ?? null,
     trajectory,
     trajectory_missing: trajectoryMissing === "" ? null : trajectoryMissing,
@@ -106,12 +134,13 @@ export function rolloutRecord(result: AttemptResult): RolloutRecord {
   const ended = result.outcome?.message.outcome;
   if (ended?.case !== "verdict") throw new Error("a rollout record of an episode without a verdict");
   const { reward, success, masked } = ended.value;
-  const { outcome, trajectory, trajectory_missing, ...head } = attemptRecord(result);
+  const { unreleased, outcome, trajectory, trajectory_missing, ...head } = attemptRecord(result);
   return {
     ...head,
     reward: reward?.value ?? null,
     success: success ?? null,
     masked: masked?.reason ?? null,
+    unreleased,
     outcome,
     trajectory,
     trajectory_missing,
@@ -122,11 +151,12 @@ export function rolloutRecord(result: AttemptResult): RolloutRecord {
 export function failureRecord(result: AttemptResult, final: boolean): FailureRecord {
   const { failure } = result;
   if (failure === undefined) throw new Error("a failure record of an episode that did not fail");
-  const { outcome, trajectory, trajectory_missing, ...head } = attemptRecord(result);
+  const { unreleased, outcome, trajectory, trajectory_missing, ...head } = attemptRecord(result);
   return {
     ...head,
     final,
     failure: toJson(FailureSchema, failure),
+    unreleased,
     outcome,
     trajectory,
     trajectory_missing,

@@ -12,6 +12,7 @@ import {
 import type { Clock, Timer } from "../servers/runtime/clock.js";
 import { failureOfCall, failureOfOutcome } from "./attempt-failure.js";
 import { oneLine } from "./error-text.js";
+import { OpenResources } from "./open-resources.js";
 import { contextOf, type PlannedEpisode } from "./plan.js";
 import { type AttemptResult, storableOutcome } from "./rollout-record.js";
 import { episodeRequest } from "./run-request.js";
@@ -40,7 +41,7 @@ export interface TakenStep {
 /** An attempt that has ended. */
 export interface EndedAttempt {
   readonly result: AttemptResult;
-  /** What it told to make and did not tell to have released; the next attempt hands it over. */
+  /** What is left, so far as it told: the next attempt hands it over. */
   readonly left: readonly ResourceIntent[];
 }
 
@@ -51,25 +52,32 @@ export async function runAttempt(
   options: AttemptOptions & { readonly unreleased: readonly ResourceIntent[] },
 ): Promise<EndedAttempt> {
   const context = contextOf(episode, attempt);
-  const open = new Map<string, ResourceIntent>();
+  // What earlier attempts left is left until somebody tells that it is released (EPI-E1-006).
+  const open = new OpenResources(options.unreleased);
   let ended: Pick<AttemptResult, "outcome" | "failure">;
   try {
     const outcome = await follow(episode, context, { ...options, open });
+    for (const { resource, released } of outcome.cleanUps) {
+      if (resource === undefined) continue;
+      if (released) open.released(resource);
+      else open.intended(resource);
+    }
     ended = { outcome: storableOutcome(outcome), failure: failureOfOutcome(outcome) };
   } catch (error) {
     ended = { outcome: undefined, failure: failureOfCall(error, options.abandon) };
   }
   const read = ended.outcome === undefined ? nothingSaid : await readTrajectory(options.client, context);
+  const left = open.all();
   return {
-    result: { episode, attempt, endedAt: options.clock.date(), ...ended, ...read },
-    left: [...open.values()],
+    result: { episode, attempt, endedAt: options.clock.date(), ...ended, ...read, unreleased: left },
+    left,
   };
 }
 
 async function follow(
   episode: PlannedEpisode,
   context: EpisodeContext,
-  options: Parameters<typeof runAttempt>[2] & { readonly open: Map<string, ResourceIntent> },
+  options: Parameters<typeof runAttempt>[2] & { readonly open: OpenResources },
 ): Promise<EpisodeOutcome> {
   const { client, request, unreleased, open, abandon, onStep } = options;
   const lost = new AbortController();
@@ -83,8 +91,8 @@ async function follow(
     const whole = episodeRequest({ ...request, unreleased: [...unreleased] }, episode, context);
     const events = client.run(whole, { signal: lost.signal });
     for await (const { event } of events) {
-      if (event.case === "resourceIntent") open.set(event.value.id, event.value);
-      if (event.case === "resourceReleased") open.delete(event.value.id);
+      if (event.case === "resourceIntent") open.intended(event.value);
+      if (event.case === "resourceReleased") open.released(event.value);
       if (event.case === "step")
         onStep?.({ episode, attempt: context.episodeId?.attempt ?? 0, record: event.value });
     }

@@ -28,6 +28,7 @@ interface Played {
 interface How {
   readonly attempts?: number;
   readonly firstAttempt?: number;
+  readonly maxRetryMs?: number;
   readonly clock?: Clock;
   readonly stop?: AbortSignal;
   readonly abandon?: AbortSignal;
@@ -46,6 +47,7 @@ async function play(script: Script, how: How = {}): Promise<Played> {
     request: create(RunRequestSchema, { environment: "e", agents: [{ agentId: "agent", agent: "a" }] }),
     attempts: how.attempts ?? 3,
     firstAttempt: how.firstAttempt ?? 0,
+    maxRetryMs: how.maxRetryMs ?? 30_000,
     stop: how.stop ?? new AbortController().signal,
     abandon: how.abandon ?? new AbortController().signal,
     abandonMs: 1000,
@@ -79,6 +81,17 @@ it("field-case-040: tries no more often than allowed, waits longer each time, an
   expect(requests.map(({ context }) => context?.episodeId?.attempt)).toEqual([0, 1, 2, 3]);
   expect(results.at(-1)?.failure).toMatchObject({ kind: FailureKind.MODEL_UNAVAILABLE, reason: "503" });
   expect(clock.waits).toEqual([250, 500, 1000]);
+});
+
+it("waits no longer before another attempt than it is told, where the failure asks for nothing", async () => {
+  const clock = new ImpatientClock();
+  const down = failed({ kind: FailureKind.UNAVAILABLE });
+  const { next } = await play(
+    { run: (_request, told) => told.outcome(down) },
+    { attempts: 5, clock, maxRetryMs: 600 },
+  );
+  expect(next.at(-1)).toBe("exhausted");
+  expect(clock.waits).toEqual([250, 500, 600, 600]);
 });
 
 it("field-case-040: waits as long as a failure asks, and gives up where that is too long", async () => {
@@ -126,6 +139,39 @@ it("hands what an attempt left behind to the next one", async () => {
     },
   });
   expect(requests[1]?.unreleased).toMatchObject([{ id: "kept" }]);
+});
+
+it("hands over and records what clean_ups tell as left, until one of them tells that it is released", async () => {
+  const resource = (id: string, kind = ResourceKind.ENVIRONMENT_SESSION) => ({
+    kind,
+    binding: "e",
+    id,
+    episodeId: { rolloutId: "r", attempt: 0 },
+  });
+  const { requests, results } = await play({
+    run(request, told) {
+      switch (request.context?.episodeId?.attempt) {
+        case 0:
+          told.event({ case: "resourceIntent", value: resource("a") });
+          told.event({ case: "resourceIntent", value: resource("a", ResourceKind.GATEWAY) });
+          told.event({ case: "resourceReleased", value: resource("a", ResourceKind.GATEWAY) });
+          return told.outcome({ ...failed(), cleanUps: [{ resource: resource("b"), released: false }] });
+        case 1:
+          // One that tells nothing of what it was handed.
+          return told.outcome(failed());
+        default:
+          return told.outcome({ ...scored(1), cleanUps: [{ resource: resource("a"), released: true }] });
+      }
+    },
+  });
+  const handed = requests.map(({ unreleased }) => unreleased.map(({ kind, id }) => [ResourceKind[kind], id]));
+  const both = ["a", "b"].map((id) => ["ENVIRONMENT_SESSION", id]);
+  expect(handed).toEqual([[], both, both]);
+  expect(results.map(({ unreleased }) => unreleased.map(({ id }) => id))).toEqual([
+    ["a", "b"],
+    ["a", "b"],
+    ["b"],
+  ]);
 });
 
 it("goes on with the number of the attempt behind the last one", async () => {

@@ -10,6 +10,8 @@ export interface RunEpisodeOptions extends AttemptOptions {
   readonly firstAttempt: number;
   /** Attempts at most, from the first one on. */
   readonly attempts: number;
+  /** Longest wait before another attempt, in milliseconds, where the failure asks for none. */
+  readonly maxRetryMs: number;
   /** Aborts when nothing new is to be begun. */
   readonly stop: AbortSignal;
   /** An attempt begins: its number is used up. */
@@ -26,14 +28,12 @@ export type EpisodeNext = "retry" | "verdict" | "failed" | "exhausted" | "stoppe
 
 /** First wait before another attempt, in milliseconds; each further one is twice as long. */
 const firstRetryMs = 250;
-/** Longest wait that nobody asked for. */
-const maxRetryMs = 30_000;
 /** Longest wait that a failure may ask for; beyond it the episode ends at once (field-case-040). */
 const maxRetryAfterMs = 10 * 60_000;
 
 /** Runs an episode: another attempt follows only where the failure calls for one, and never more than the bound. */
 export async function runEpisode(episode: PlannedEpisode, options: RunEpisodeOptions): Promise<EpisodeEnd> {
-  const { firstAttempt, attempts, stop } = options;
+  const { firstAttempt, attempts, maxRetryMs, stop } = options;
   let unreleased: readonly ResourceIntent[] = [];
   for (let attempt = firstAttempt; ; attempt += 1) {
     if (stop.aborted) return { next: "stopped", infrastructure: false };
@@ -41,7 +41,7 @@ export async function runEpisode(episode: PlannedEpisode, options: RunEpisodeOpt
     const { result, left } = await runAttempt(episode, attempt, { ...options, unreleased });
     unreleased = left;
     const tried = attempt + 1 - firstAttempt;
-    const waitMs = retryDelay(result.failure, tried);
+    const waitMs = retryDelay(result.failure, { tried, maxRetryMs });
     const next = whatNext(result.failure, {
       more: tried < attempts && waitMs !== undefined,
       stopped: stop.aborted,
@@ -77,7 +77,10 @@ function isInfrastructure(failure: Failure | undefined): boolean {
 }
 
 /** Milliseconds to wait before the next attempt; undefined: longer than a run waits. */
-function retryDelay(failure: Failure | undefined, tried: number): number | undefined {
+function retryDelay(
+  failure: Failure | undefined,
+  { tried, maxRetryMs }: { readonly tried: number; readonly maxRetryMs: number },
+): number | undefined {
   if (failure?.retryAfter === undefined) return Math.min(maxRetryMs, firstRetryMs * 2 ** (tried - 1));
   const asked = toMs(failure.retryAfter);
   return asked <= maxRetryAfterMs ? asked : undefined;

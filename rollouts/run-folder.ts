@@ -55,8 +55,8 @@ function makeLevels(folder: string): void {
   mkdirSync(folder);
 }
 
-/** Sets an earlier run's files apart, so that nothing of it shows in a fresh one (field-case-092). */
-export function setApart(folder: string): void {
+/** Sets an earlier run's files apart, so that nothing of it shows in a fresh one (field-case-092). Answers where they are. */
+export function setApart(folder: string): string {
   const earlier = join(folder, "earlier");
   mkdirSync(earlier, { recursive: true });
   const numbers = readdirSync(earlier).map(Number).filter(Number.isInteger);
@@ -65,6 +65,7 @@ export function setApart(folder: string): void {
   for (const file of [...Object.values(runFiles), ...indexParts]) {
     if (existsSync(join(folder, file))) renameSync(join(folder, file), join(target, file));
   }
+  return target;
 }
 
 /** Writes a file of the run's folder whole: it is there with all its text, or as it was. */

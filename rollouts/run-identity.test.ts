@@ -33,7 +33,10 @@ async function decided(config: string, changes: RunChanges & { readonly agent?: 
   const loaded = await loadConfig(file, { CANARY: "S3CRET-from-variable", REGION: "r" });
   const run = configuredRun(loaded);
   const agents = agentsWith(loaded, run, changes.agent);
-  return { config: loaded, settings: settle({ ...run, agents }, changes, undefined) };
+  return {
+    config: loaded,
+    settings: settle({ ...run, agents }, changes, { config: loaded, benchmark: undefined }),
+  };
 }
 
 const tasks = [{ task: create(TaskSchema, { taskId: { id: "1" } }), place: "t.jsonl:1" }];
@@ -70,6 +73,18 @@ it("names what makes it another run", async () => {
   );
   const other = [{ task: create(TaskSchema, { taskId: { id: "1" }, publicJson: "{}" }), place: "t.jsonl:1" }];
   await differs(identity(text, {}, other), "tasks");
+});
+
+it("is another run where what its environment is put together from is another one", async () => {
+  const facade = text
+    .replace("environment: maths", "environment: research")
+    .replace(
+      "  oracle:",
+      "  research: { environment: facade, options: { tools: office, verifier: maths } }\n  office: { environment: workbench }\n  oracle:",
+    );
+  const before = await identity(facade);
+  const now = await identity(facade.replace("environment: reasoning,", "environment: gridworld,"));
+  expect(() => checkIdentity("out", before, now)).toThrow("differs in servers.maths.environment;");
 });
 
 it("field-case-130: stores no secret, written or of a variable, in identity or configuration", async () => {

@@ -7,7 +7,15 @@ import { type RunSettings, serversOf } from "./run-settings.js";
 import type { PlacedTask } from "./task-set.js";
 
 /** Settings that only say how a run is worked through, and where its tasks are, which their digest tells better. */
-const workedThrough = new Set(["concurrency", "attempts", "breaker", "drain_timeout", "tasks"]);
+const workedThrough = new Set([
+  "concurrency",
+  "attempts",
+  "max_retry_delay",
+  "breaker",
+  "drain_timeout",
+  "tasks",
+  "players",
+]);
 /** Settings that the command line may change; none of them is a text of the user. */
 const changeable = new Set(["agents", "repeats"]);
 
@@ -24,7 +32,7 @@ export function runIdentity(config: Config, settings: RunSettings, tasks: readon
     decided[key] = written === undefined ? value : redact(written);
   }
   const servers = Object.fromEntries(
-    serversOf(settings).map((name) => {
+    serversOf(config, settings).map((name) => {
       const written = (redact(config.written.servers[name]) ?? {}) as Record<string, unknown>;
       const kept = [...Object.keys(serverKinds), "options"].filter((key) => key in written);
       return [name, Object.fromEntries(kept.map((key) => [key, written[key]]))];

@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly onProgress: (run: string, progress: RunProgress) => void;
   /** Told of each step that is taken, with the name of its run, where the driver tells of steps. */
   readonly onStep?: ((run: string, step: TakenStep) => void) | undefined;
+  /** Told, on one line, what people should know of and nobody asked for. */
+  readonly onNote?: ((text: string) => void) | undefined;
   readonly clock?: Clock;
 }
 

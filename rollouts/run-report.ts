@@ -20,6 +20,10 @@ export interface RunReport {
   /** Episodes that were begun and have no end: where their tasks stand. */
   readonly unfinished: readonly string[];
   readonly benchmark: Benchmark | undefined;
+  /** Where each server of the run is, by name. */
+  readonly urls: Readonly<Record<string, string>>;
+  /** Episodes that had ended before this part of the run began; undefined: it is the first. */
+  readonly resumed: number | undefined;
 }
 
 /** Computes the numbers of a run from its files, and stores them. */
@@ -31,7 +35,7 @@ export function finish(
     readonly settings: RunSettings;
   },
 ): RunReport {
-  const { folder, name, benchmark, tasks, stopped, settings } = told;
+  const { folder, name, benchmark, tasks, stopped, settings, urls, resumed } = told;
   const rows = store.rows();
   const begun = plan.episodes.filter(({ rolloutId }) => (rows.get(rolloutId)?.attempts ?? 0) > 0);
   const unfinished = begun.filter(({ rolloutId }) =>
@@ -68,6 +72,8 @@ export function finish(
     stopped: why,
     unfinished: unfinished.map(({ rolloutId, place }) => `${place} (${rolloutId})`),
     benchmark,
+    urls,
+    resumed,
   };
 }
 

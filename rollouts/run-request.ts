@@ -30,7 +30,7 @@ const captures = {
 } as const;
 
 /** What is asked of every episode of a run alike. */
-export function requestOf(run: RunSettings, { agents }: CastDescribed): RunRequest {
+export function requestOf(run: RunSettings, { agents }: Pick<CastDescribed, "agents">): RunRequest {
   // Asking for an oracle is asking that it be given the solution.
   const giveReference = [...agents.values()].some(({ agent }) =>
     agent.service?.features.includes(Feature.REFERENCE),

@@ -33,7 +33,7 @@ async function settings(run: string, changes: Parameters<typeof settle>[1] = {})
   const config = await configOf(run);
   const configured = configuredRun(config);
   const { benchmark } = await taskSources(config, configured);
-  return settle(configured, changes, benchmark);
+  return settle(configured, changes, { config, benchmark });
 }
 
 it("takes what the command line says, then the configuration, then the defaults", async () => {
@@ -59,13 +59,14 @@ it("takes the protocol and the driver that a benchmark pins", async () => {
 
 it("refuses another protocol than the benchmark's, naming each difference", async () => {
   const run = "tasks: { benchmark: b.yaml }, attempts: 3, budget: { max_turns: 6 }";
-  await expect(settings(run, { repeats: 4 })).rejects.toThrow(
-    new ConfigError([
-      "run.repeats: benchmark maths pins 2, found 4; leave it out, or run its file as plain tasks",
-      "run.attempts: benchmark maths pins 1, found 3; leave it out, or run its file as plain tasks",
-      'run.budget: benchmark maths pins {"max_turns":5}, found {"max_turns":6}; leave it out, or run its file as plain tasks',
-    ]),
-  );
+  const error: unknown = await settings(run, { repeats: 4 }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConfigError);
+  const told = error instanceof ConfigError ? error.problems : [];
+  expect(told.map((problem) => problem.replace(/^.*c\.yaml:\d+: /, ""))).toEqual([
+    "run.repeats: benchmark maths pins 2, found 4; leave it out, or run its file as plain tasks",
+    "run.attempts: benchmark maths pins 1, found 3; leave it out, or run its file as plain tasks",
+    'run.budget: benchmark maths pins {"max_turns":5}, found {"max_turns":6}; leave it out, or run its file as plain tasks',
+  ]);
 });
 
 it("puts another agent in the place of the first, and knows which servers a run needs", async () => {
@@ -73,7 +74,8 @@ it("puts another agent in the place of the first, and knows which servers a run 
   const run = configuredRun(config);
   const agents = agentsWith(config, run, "noop");
   expect(agents).toEqual({ agent: "noop" });
-  expect(serversOf({ ...run, agents })).toEqual(["maths", "noop", "script", "episodes"]);
+  const settled = settle({ ...run, agents }, {}, { config, benchmark: undefined });
+  expect(serversOf(config, settled)).toEqual(["maths", "noop", "script", "episodes"]);
   expect(() => agentsWith(config, run, "maths")).toThrow(/--agent: .*c\.yaml has no agent server "maths"/);
   expect(() => agentsWith(config, run, "orcale")).toThrow(/did you mean "oracle"\?/);
 });

@@ -1,8 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { Config } from "../servers/composition/load-config.js";
+import { type Players, playersOf } from "../servers/composition/players.js";
+import type { Problem } from "../servers/composition/problem.js";
 import type { BudgetConfig, RunConfig } from "../servers/composition/run-schema.js";
-import { nearest } from "../servers/composition/schema-problems.js";
+import { withParts } from "../servers/composition/server-parts.js";
+import type { ServerKind } from "../servers/composition/server-schema.js";
+import { nearest } from "../servers/runtime/nearest.js";
 import type { Benchmark } from "./benchmark.js";
 
 /** What a command line changes of a run. */
@@ -16,10 +20,14 @@ export interface RunChanges {
 
 /** What one run does, everything decided. */
 export interface RunSettings extends RunConfig {
+  /** Name of the environment; where nobody knows one, the driver's. */
+  readonly environment: string;
   readonly repeats: number;
   readonly attempts: number;
   /** Name of the driver; empty: the episode server's first. */
   readonly driverName: string;
+  /** Who plays its episodes. */
+  readonly players: Players;
 }
 
 /** A run of a configuration, with what the configuration would be if it were its only one. */
@@ -37,20 +45,31 @@ export function configuredRuns(config: Config): readonly NamedRun[] {
   }
   return [...config.runs].map(([name, run]) => {
     const written = { ...config.written, run: config.written.runs[name] as Record<string, unknown> };
-    return { name, config: { ...config, run, written } };
+    const refuse: Config["refuse"] = (problems) => config.refuse(problems.map((each) => ofRun(name, each)));
+    return { name, config: { ...config, run, written, refuse } };
   });
+}
+
+/** A problem of `run`, where it stands in a file of several. */
+function ofRun(name: string, { path: [first, ...path], text }: Problem): Problem {
+  return {
+    path: first === "run" ? ["runs", name, ...path] : first === undefined ? [] : [first, ...path],
+    text,
+  };
 }
 
 /** The `run` of a configuration. Throws ConfigError where it has none. */
 export function configuredRun(config: Config): RunConfig {
   if (config.run !== undefined) return config.run;
-  throw config.refuse([{ path: [], text: "run: is missing; say there what to run" }]);
+  throw config.refuse([{ path: ["run"], text: "is missing; say there what to run" }]);
 }
 
 /** The agents of a run with another server for the first of them. Throws ConfigError where there is no such server. */
 export function agentsWith(config: Config, run: RunConfig, name: string | undefined): RunConfig["agents"] {
   if (name === undefined) return run.agents;
-  if (config.servers.get(name)?.kind !== "agent") {
+  const { names } = playersOf(config.servers, askedOf(run, ""));
+  // Played elsewhere, agents may be known there only.
+  if (names === "ours" && config.servers.get(name)?.kind !== "agent") {
     const known = [...config.servers].filter(([, { kind }]) => kind === "agent").map(([each]) => each);
     throw new ConfigError([`--agent: ${config.file} has no agent server "${name}"${nearest(name, known)}`]);
   }
@@ -62,24 +81,25 @@ export function agentsWith(config: Config, run: RunConfig, name: string | undefi
 export function settle(
   run: RunConfig,
   changes: Pick<RunChanges, "repeats" | "concurrency">,
-  benchmark: Benchmark | undefined,
+  { config, benchmark }: { readonly config: Config; readonly benchmark: Benchmark | undefined },
 ): RunSettings {
   const pinned = benchmark?.protocol;
   const repeats = changes.repeats ?? run.repeats;
   const { attempts } = run;
-  const problems: string[] = [];
+  const problems: Problem[] = [];
   const mustEqual = (what: string, found: unknown, expected: unknown): void => {
     if (found === undefined || isDeepStrictEqual(found, expected)) return;
-    problems.push(
-      `run.${what}: benchmark ${benchmark?.name} pins ${JSON.stringify(expected)}, found ${JSON.stringify(found)}; leave it out, or run its file as plain tasks`,
-    );
+    const text = `benchmark ${benchmark?.name} pins ${JSON.stringify(expected)}, found ${JSON.stringify(found)}; leave it out, or run its file as plain tasks`;
+    problems.push({ path: ["run", what], text });
   };
   if (pinned !== undefined) {
     mustEqual("repeats", repeats, pinned.repeats);
     mustEqual("attempts", attempts, pinned.attempts);
     mustEqual("budget", run.budget, pinned.budget);
   }
-  if (problems.length > 0) throw new ConfigError(problems);
+  const driverName = benchmark?.driver ?? "";
+  const players = playersOf(config.servers, askedOf(run, driverName), problems);
+  if (problems.length > 0) throw config.refuse(problems);
   const budget: BudgetConfig | undefined = pinned?.budget ?? run.budget;
   return {
     ...run,
@@ -87,19 +107,29 @@ export function settle(
     attempts: attempts ?? pinned?.attempts ?? 3,
     concurrency: changes.concurrency ?? run.concurrency,
     ...(budget === undefined ? {} : { budget }),
-    driverName: benchmark?.driver ?? "",
+    environment: run.environment ?? run.driver,
+    driverName,
+    players,
   };
 }
 
-/** Names of the servers that a run uses. */
-export function serversOf(run: RunConfig): string[] {
-  return [
-    ...new Set([
-      run.environment,
-      ...Object.values(run.agents),
-      ...Object.values(run.models),
-      ...(run.sandbox === undefined ? [] : [run.sandbox]),
-      run.driver,
-    ]),
-  ];
+function askedOf(run: RunConfig, driver: string) {
+  return { server: run.driver, driver, optionsJson: "" };
+}
+
+/**
+ * Names of the servers that a run uses, with what its environment is put together from. Those of an episode that is played elsewhere may be the other side's; the ones
+ * that this configuration has are asked what they are.
+ */
+export function serversOf({ servers: configured }: Pick<Config, "servers">, run: RunSettings): string[] {
+  const { names, servers } = run.players;
+  const known = (kind: ServerKind, all: readonly string[]): readonly string[] =>
+    names === "ours" ? all : all.filter((name) => configured.get(name)?.kind === kind);
+  return withParts(configured, [
+    ...known("environment", [run.environment]),
+    ...known("agent", Object.values(run.agents)),
+    ...known("model", Object.values(run.models)),
+    ...known("sandbox", run.sandbox === undefined ? [] : [run.sandbox]),
+    ...servers,
+  ]);
 }

@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { episodeClient } from "../clients/index.js";
-import type { RunRequest } from "../gen/index.js";
+import { episodeClient, type RepeatChange } from "../clients/index.js";
+import { Feature, type RunRequest } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { StartedServers } from "../servers/composition/start-servers.js";
 import type { Clock } from "../servers/runtime/clock.js";
 import type { Dial } from "../servers/runtime/dial.js";
 import { toMs } from "../servers/runtime/duration.js";
 import type { Benchmark } from "./benchmark.js";
-import { collect } from "./collect.js";
+import { collect, settled } from "./collect.js";
 import { clientOptions, type RunDescribed, startedServer } from "./describe-servers.js";
 import { embeddedQueue } from "./episode-queue.js";
 import { type Plan, planEpisodes } from "./plan.js";
@@ -39,7 +39,7 @@ export async function runVariant(variant: Variant, context: VariantContext): Pro
   if (!resume && holdsRun(folder)) {
     // Opened first, since another process may be at work on it.
     await new RolloutStore({ folder, clock, log }).close();
-    setApart(folder);
+    context.onNote?.(`${folder}: the run there is now in ${setApart(folder)}`);
   }
   const store = new RolloutStore({ folder, clock, log });
   try {
@@ -58,8 +58,12 @@ export async function runVariant(variant: Variant, context: VariantContext): Pro
       identity: store.identity ?? identity,
       rolloutIds: plan.episodes.map(({ rolloutId }) => rolloutId),
     });
+    const rows = [...store.rows().values()];
+    const resumed = resume ? rows.filter(({ state }) => settled.includes(state)).length : undefined;
     const stopped = await collectAll(plan, store, variant, context);
-    return finish(plan, store, { name, folder, stopped, benchmark, tasks, settings });
+    const servers = [...context.connection.started.servers];
+    const urls = Object.fromEntries(servers.map(([server, { address }]) => [server, address.url]));
+    return finish(plan, store, { name, folder, stopped, benchmark, tasks, settings, urls, resumed });
   } finally {
     await store.close();
   }
@@ -79,6 +83,15 @@ function checkKnown(folder: string, store: RolloutStore, plan: Plan): void {
 const cleanUps = 3;
 /** Milliseconds that a driver has for a stopped episode beside its clean-ups. */
 const stopSlackMs = 10_000;
+/**
+ * A driver whose episodes outlive its process is waited for while it is started anew: what it had scored is learnt, not
+ * played again.
+ */
+const untilRestarted: RepeatChange = {
+  attempts: Number.POSITIVE_INFINITY,
+  withinMs: 30_000,
+  maxDelayMs: 1000,
+};
 /** Bound of one clean-up where the driver declares none, in milliseconds. */
 const defaultCleanUpMs = 30_000;
 
@@ -90,7 +103,7 @@ async function collectAll(
 ): Promise<string | undefined> {
   const { connection, clock, request, stop, abandon, onBegin, onProgress, onStep } = context;
   const { started, dial, described } = connection;
-  const driver = startedServer(started, settings.driver);
+  const driver = startedServer(started.servers, settings.driver);
   const { defaultTimeouts, service } = described.episode;
   const cleanUpMs = defaultTimeouts?.cleanUp === undefined ? defaultCleanUpMs : toMs(defaultTimeouts.cleanUp);
   const abandonMs = cleanUps * cleanUpMs + stopSlackMs;
@@ -99,7 +112,10 @@ async function collectAll(
     plan,
     store,
     queue: embeddedQueue,
-    client: episodeClient(dial(driver.address), clientOptions(driver)),
+    client: episodeClient(dial(driver.address), {
+      ...clientOptions(driver),
+      ...(service?.features.includes(Feature.DURABLE) === true ? { repeat: untilRestarted } : {}),
+    }),
     clock,
     request,
     settings,

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { environmentClient, systemClock as waitingClock } from "../clients/index.js";
 import type { Config } from "../servers/composition/load-config.js";
 import { type LoadedServer, loadServers } from "../servers/composition/load-servers.js";
-import type { RunConfig } from "../servers/composition/run-schema.js";
 import { type StartedServers, startServers } from "../servers/composition/start-servers.js";
 import { type Clock, systemClock } from "../servers/runtime/clock.js";
 import { Channels, type Dial } from "../servers/runtime/dial.js";
@@ -44,19 +43,24 @@ export async function run(options: RunOptions): Promise<RunReport[]> {
   const { config, log, clock = runClock } = options;
   const parts: Part[] = [];
   for (const named of configuredRuns(config)) parts.push(await prepare(named, options));
-  const names = parts.flatMap(({ variants }) => variants.flatMap(({ settings }) => serversOf(settings)));
+  const names = parts.flatMap(({ variants }) =>
+    variants.flatMap(({ settings }) => serversOf(config, settings)),
+  );
   const loaded = await loadServers(config, [...new Set(names)]);
-  for (const { configured, sources, files } of parts) {
-    checkLocally([...files.values()].flat(), loaded.get(configured.environment), sources.benchmark);
-  }
+  for (const part of parts) checkLocally(part, loaded);
 
   const channels = new Channels();
   let started: StartedServers | undefined;
   try {
-    started = await startServers({ config, loaded, log });
+    // An episode server elsewhere may know ours by where they listen.
+    const known = parts.some(({ variants }) =>
+      variants.some(({ settings }) => settings.players.names === "theirs"),
+    );
+    started = await startServers({ config, loaded, log, purpose: known ? "serve" : "run" });
     const ready: Ready[] = [];
+    const { servers } = started;
     for (const part of parts)
-      ready.push(...(await composeAll(part, { started, loaded, dial: channels.dial })));
+      ready.push(...(await composeAll(part, { servers, loaded, dial: channels.dial })));
     const reports: RunReport[] = [];
     for (const { part, variant, described, request, tasks } of ready) {
       if (options.stop.aborted) break;
@@ -75,7 +79,6 @@ export async function run(options: RunOptions): Promise<RunReport[]> {
 /** One run of the configuration, read and not yet begun. */
 interface Part {
   readonly config: Config;
-  readonly configured: RunConfig;
   readonly sources: TaskSources;
   readonly files: ReadonlyMap<TaskSource, readonly PlacedTask[]>;
   readonly variants: readonly Variant[];
@@ -87,7 +90,7 @@ async function prepare({ name, config }: NamedRun, options: RunOptions): Promise
   const out = name === undefined ? options.out : join(options.out, name);
   const variants = variantsOf({ ...options, config, out }, { name, benchmark: sources.benchmark });
   const files = await readTaskFiles(sources.sources, sources.benchmark);
-  return { config, configured, sources, files, variants };
+  return { config, sources, files, variants };
 }
 
 /** A variant of a run with all that its episodes need. */
@@ -100,21 +103,16 @@ interface Ready extends Composed {
 /** Asks the servers of a run what they are, reads its tasks, and checks that they go together. Throws ConfigError. */
 async function composeAll(
   part: Part,
-  servers: {
-    readonly started: StartedServers;
-    readonly loaded: ReadonlyMap<string, LoadedServer>;
-    readonly dial: Dial;
-  },
+  { loaded, ...reached }: Reached & { readonly loaded: ReadonlyMap<string, LoadedServer> },
 ): Promise<readonly Ready[]> {
-  const { started, loaded, dial } = servers;
   const composed: Composed[] = [];
   for (const variant of part.variants) {
     const { settings } = variant;
-    const needs = needsOf(loaded.get(settings.driver), settings.driverName);
-    composed.push({ variant, described: { ...(await describeServers(settings, started, dial)), needs } });
+    const needs = needsOf(loaded, settings.players);
+    composed.push({ variant, described: { ...(await describeServers(settings, reached)), needs } });
   }
-  const tasks = await allTasks(part.sources, part.files, { started, dial, composed });
-  return composed.map((each) => ({ ...each, part, tasks, request: compose(each, tasks) }));
+  const tasks = await allTasks(part, composed, reached);
+  return composed.map((each) => ({ ...each, part, tasks, request: compose(part.config, each, tasks) }));
 }
 
 /** The runs that were asked for, one for each agent. Throws ConfigError. */
@@ -129,9 +127,12 @@ function variantsOf(
     const folder = named.length > 1 && agent !== undefined ? join(out, agent) : out;
     checkFolder(folder);
     return {
-      name: [...(name === undefined ? [] : [name]), Object.values(agents).join("+")].join("/"),
+      name: [
+        ...(name === undefined ? [] : [name]),
+        Object.values(agents).join("+") || configured.driver,
+      ].join("/"),
       agent,
-      settings: settle({ ...configured, agents }, changes, benchmark),
+      settings: settle({ ...configured, agents }, changes, { config, benchmark }),
       folder,
     };
   });
@@ -139,15 +140,17 @@ function variantsOf(
 
 /** Lets an environment that runs here read every task, before anything is started. Throws ConfigError. */
 function checkLocally(
-  tasks: readonly PlacedTask[],
-  environment: LoadedServer | undefined,
-  benchmark: Benchmark | undefined,
+  { config, files, sources, variants }: Part,
+  loaded: ReadonlyMap<string, LoadedServer>,
 ): void {
+  const tasks = [...files.values()].flat();
   checkDistinct(tasks);
+  const environment = loaded.get(variants[0]?.settings.environment ?? "");
   if (environment?.implementation.kind !== "environment") return;
   const { definition } = environment.implementation;
-  if (benchmark !== undefined) checkEnvironment(benchmark, definition.name, environment.name);
-  forEnvironment(tasks, { name: definition.name, server: environment.name });
+  const found = { name: definition.name, server: environment.name };
+  if (sources.benchmark !== undefined) checkEnvironment(sources.benchmark, found, config);
+  forEnvironment(tasks, found);
   checkTasks(tasks, definition);
 }
 
@@ -156,35 +159,54 @@ interface Composed {
   readonly described: RunDescribed;
 }
 
+/** Servers that can be called. */
+interface Reached {
+  readonly servers: StartedServers["servers"];
+  readonly dial: Dial;
+}
+
 /** The tasks of all sources, in their order. Throws ConfigError. */
 async function allTasks(
-  { sources, benchmark }: TaskSources,
-  files: ReadonlyMap<TaskSource, readonly PlacedTask[]>,
-  servers: { readonly started: StartedServers; readonly dial: Dial; readonly composed: readonly Composed[] },
+  { config, files, sources: { sources, benchmark } }: Part,
+  [first]: readonly Composed[],
+  { servers, dial }: Reached,
 ): Promise<readonly PlacedTask[]> {
-  const { started, dial, composed } = servers;
-  const [first] = composed;
   if (first === undefined) return [];
-  const { environment: described } = first.described;
-  const server = startedServer(started, first.variant.settings.environment);
+  const { described, variant } = first;
+  const { environment } = variant.settings;
   const tasks: PlacedTask[] = [];
   for (const source of sources) {
     if (source.from === "file") tasks.push(...(files.get(source) ?? []));
     else {
+      if (described.environment === undefined)
+        throw source.refuse(
+          `environment "${environment}" is known only where the episodes are played; give a file`,
+        );
+      const server = startedServer(servers, environment);
       const client = environmentClient(dial(server.address), clientOptions(server));
-      tasks.push(...(await listTasks(source, { client, described })));
+      tasks.push(...(await listTasks(source, { client, described: described.environment })));
     }
   }
   checkDistinct(tasks);
-  if (benchmark !== undefined) checkEnvironment(benchmark, described.environment, server.name);
-  forEnvironment(tasks, { name: described.environment, server: server.name });
+  if (described.environment === undefined) {
+    // Whoever plays them judges what they are for.
+    for (const { task } of tasks) task.environment ||= environment;
+    return tasks;
+  }
+  const found = { name: described.environment.environment, server: environment };
+  if (benchmark !== undefined) checkEnvironment(benchmark, found, config);
+  forEnvironment(tasks, found);
   return tasks;
 }
 
 /** What is asked of every episode of a run. Throws ConfigError where its servers cannot work together on its tasks. */
-function compose({ variant: { settings }, described }: Composed, tasks: readonly PlacedTask[]) {
+function compose(
+  config: Config,
+  { variant: { settings }, described }: Composed,
+  tasks: readonly PlacedTask[],
+) {
   const request = requestOf(settings, described);
-  checkComposition(settings, request, described);
+  checkComposition(config, settings, { request, described });
   checkSizes(planEpisodes(tasks, 1, "check"), request, described);
   return request;
 }

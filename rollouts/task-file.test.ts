@@ -128,3 +128,15 @@ it("takes tasks as people write them, in either spelling, and as the contract's 
     "t.jsonl:1: expected privileged or privileged_json, found both",
   ]);
 });
+
+it("tells the first ten bad lines and how many more there are", async () => {
+  const lines = Array.from({ length: 1000 }, () => "nonsense").join("\n");
+  const folder = temporaryFolder({ "t.jsonl": lines });
+  const source = { from: "file", file: join(folder, "t.jsonl"), shown: "t.jsonl" } as const;
+  const read = readTaskFile({ ...source, rowSchema: "r", taskset: undefined, split: undefined });
+  const error: unknown = await read.catch((thrown: unknown) => thrown);
+  const problems = error instanceof ConfigError ? error.problems : [];
+  expect(problems).toHaveLength(11);
+  expect(problems[9]).toMatch(/^t\.jsonl:10: expected one JSON value/);
+  expect(problems[10]).toBe("and 990 more like these: 1000 problems in all");
+});

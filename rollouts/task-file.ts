@@ -4,6 +4,7 @@ import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { type Task, TaskSchema } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import { validate } from "../servers/runtime/validate.js";
+import { badTasks } from "./bad-tasks.js";
 import { oneLine } from "./error-text.js";
 import { wholeTask } from "./task-json.js";
 import type { PlacedTask } from "./task-set.js";
@@ -44,7 +45,7 @@ export async function readTaskFile(source: FileSource): Promise<TaskFile> {
       problems.push(`${place}: ${oneLine(error)}`);
     }
   }
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) throw badTasks(problems);
   if (tasks.length === 0) throw new ConfigError([`${source.shown}: expected tasks, found none`]);
   return { tasks, digest: `sha256:${createHash("sha256").update(bytes).digest("hex")}` };
 }

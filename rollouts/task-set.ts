@@ -2,6 +2,7 @@ import type { Task } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { EnvironmentDefinition } from "../servers/environment/define-environment.js";
 import { readTask } from "../servers/environment/seed/read-task.js";
+import { badTasks } from "./bad-tasks.js";
 import { type Benchmark, checkDigest } from "./benchmark.js";
 import { oneLine } from "./error-text.js";
 import { readTaskFile } from "./task-file.js";
@@ -47,7 +48,7 @@ export function checkDistinct(tasks: readonly PlacedTask[]): void {
     if (first === undefined) seen.set(key, place);
     else problems.push(`${place}: expected a task id of its own, found "${id}", which ${first} has`);
   }
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) throw badTasks(problems);
 }
 
 /**
@@ -66,7 +67,7 @@ export function forEnvironment(
       `${place}: expected a task for environment "${environment.name}", which server ${environment.server} serves, found one for "${task.environment}"`,
     );
   }
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) throw badTasks(problems);
 }
 
 /** Lets the environment read every task, as Seed will, before anything starts (field-case-103). Throws ConfigError. */
@@ -82,5 +83,5 @@ export function checkTasks(
       return [`${place}: ${oneLine(error)}`];
     }
   });
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) throw badTasks(problems);
 }

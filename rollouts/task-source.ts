@@ -18,7 +18,13 @@ export type TaskSource =
       /** Split of the tasks; absent: theirs, or none. */
       readonly split: string | undefined;
     }
-  | { readonly from: "listing"; readonly split: string; readonly taskset: string };
+  | {
+      readonly from: "listing";
+      readonly split: string;
+      readonly taskset: string;
+      /** A ConfigError that tells what is wrong with the split, where the configuration names it. */
+      readonly refuse: (text: string) => ConfigError;
+    };
 
 /** Where the tasks of a run come from, and the benchmark that they are of. */
 export interface TaskSources {
@@ -44,9 +50,10 @@ export async function taskSources(config: Config, run: RunConfig, given?: string
   if (given !== undefined && (configured.length > 1 || only === undefined || !("file" in only))) {
     throw new ConfigError(["--tasks: replaces a single file, and run.tasks names something else"]);
   }
-  const sources = configured.flatMap((source) =>
-    "benchmark" in source ? [] : [ofEntry(config, source, given)],
-  );
+  const sources = configured.flatMap((source, i) => {
+    const path = Array.isArray(run.tasks) ? ["run", "tasks", i] : ["run", "tasks"];
+    return "benchmark" in source ? [] : [ofEntry(config, source, { given, path })];
+  });
   return { sources, benchmark: undefined };
 }
 
@@ -55,9 +62,12 @@ type BenchmarkSource = Extract<TaskSourceConfig, { benchmark: string }>;
 function ofEntry(
   config: Config,
   source: Exclude<TaskSourceConfig, BenchmarkSource>,
-  given: string | undefined,
+  { given, path }: { readonly given: string | undefined; readonly path: readonly PropertyKey[] },
 ): TaskSource {
-  if ("split" in source) return { from: "listing", split: source.split, taskset: source.taskset ?? "" };
+  if ("split" in source) {
+    const refuse = (text: string): ConfigError => config.refuse([{ path: [...path, "split"], text }]);
+    return { from: "listing", split: source.split, taskset: source.taskset ?? "", refuse };
+  }
   return {
     from: "file",
     file: given === undefined ? resolve(config.folder, source.file) : resolve(given),

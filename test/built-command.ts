@@ -1,25 +1,13 @@
 // Builds what the tests of the command start: once for a run of vitest, where one of those tests is in it, and only
 // what is older than its sources.
-import { execFile } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
-import { promisify } from "node:util";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
+import { buildDist, builtCommand } from "../scripts/build-dist.js";
+
+export { builtCommand };
 
 const root = resolve(import.meta.dirname, "..");
-const target = join(root, "dist");
-/** The command, as its package has it. */
-export const builtCommand: string = join(target, "cli/main.js");
 /** Tells of which sources the built command was made. */
 const stamp = join(root, ".cache", "dist.built");
 const sources = ["gen", "servers", "clients", "rollouts", "cli", "bench"];
@@ -39,20 +27,9 @@ async function build(): Promise<void> {
   const newest = String(newestSource());
   const built = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
   if (built === newest && existsSync(builtCommand)) return;
-  const staging = join(root, ".cache", `dist-${process.pid}`);
-  try {
-    const compile = ["tsc", "-p", "tsconfig.build.json", "--outDir", staging];
-    await promisify(execFile)("npx", compile, { cwd: root }).catch((error: unknown) => {
-      // It writes what it can; that types are right is the business of npm run check.
-      console.warn(`The command is built although its types are wrong:\n${outputOf(error)}`);
-    });
-    moveChanged(staging);
-    // As npm run build does: npx starts it by its mode.
-    chmodSync(builtCommand, 0o755);
-    writeFileSync(stamp, newest);
-  } finally {
-    rmSync(staging, { recursive: true, force: true });
-  }
+  // It writes what it can; that types are right is the business of npm run check.
+  await buildDist((words) => console.warn(`The command is built although its types are wrong:\n${words}`));
+  writeFileSync(stamp, newest);
 }
 
 function filesIn(folder: string): string[] {
@@ -68,20 +45,4 @@ function newestSource(): number {
     ...settings.map((file) => join(root, file)),
   ];
   return Math.max(...files.map((file) => statSync(file).mtimeMs));
-}
-
-/** Puts what differs in its place, each file at once: other processes may be reading there. */
-function moveChanged(staging: string): void {
-  for (const file of filesIn(staging)) {
-    const place = join(target, relative(staging, file));
-    if (existsSync(place) && readFileSync(place).equals(readFileSync(file))) continue;
-    mkdirSync(dirname(place), { recursive: true });
-    renameSync(file, place);
-  }
-}
-
-function outputOf(error: unknown): string {
-  return typeof error === "object" && error !== null && "stdout" in error
-    ? String(error.stdout)
-    : String(error);
 }

@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Channel } from "../../clients/index.js";
 import { ConfigError } from "../../servers/composition/config-error.js";
-import { nearest } from "../../servers/composition/schema-problems.js";
+import { nearest } from "../../servers/runtime/nearest.js";
 import { describeService } from "../describe-server.js";
 import { contractServices, describedServices } from "../services.js";
 

@@ -1,4 +1,5 @@
-import { CallError, type Channel } from "../../clients/index.js";
+import { CallError, type CallOptions, type Channel } from "../../clients/index.js";
+import { EnvironmentService, type VerifyRequest } from "../../gen/index.js";
 import { ConfigError } from "../../servers/composition/config-error.js";
 import { exitCodes } from "../exit-codes.js";
 import { errorText, exitCodeOf } from "./call-end.js";
@@ -30,12 +31,13 @@ export async function runCall(channel: Channel, asked: CallAsked): Promise<numbe
       return exitCodes.ok;
     }
     const method = await findMethod(asked.method, channel, headers);
+    const options = { headers, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
     const completion = {
       flags: asked.shortForms,
+      nextVerification: (request: VerifyRequest) => nextVerification(channel, request, options),
       readTask: (flags: ShortForms) => readTask(flags, channel, headers),
       note: (text: string) => void process.stderr.write(`${text}\n`),
     };
-    const options = { headers, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
     const failed = await makeCall(channel, { method, data: asked.json, completion, options }, say);
     return failed ? exitCodes.failed : exitCodes.ok;
   } catch (error) {
@@ -45,4 +47,27 @@ export async function runCall(channel: Channel, asked: CallAsked): Promise<numbe
     process.stderr.write(`${errorText(error)}\n`);
     return exitCodeOf(error);
   }
+}
+
+/**
+ * The number of a session's next verification. Nothing counts them for whoever comes back to a session, but a gap is
+ * refused, nothing happens, and the refusal tells the number (ALL-ORDER-002, ALL-ORDER-007). Throws CallError,
+ * ConfigError.
+ */
+async function nextVerification(
+  channel: Channel,
+  withGap: VerifyRequest,
+  options: CallOptions,
+): Promise<number> {
+  try {
+    const answers = channel.serverStream(EnvironmentService.method.verify, withGap, options);
+    for await (const _ of answers) break;
+  } catch (error) {
+    const next = error instanceof CallError ? error.metadata["expected_index"] : undefined;
+    if (next === undefined) throw error;
+    return Number(next);
+  }
+  throw new ConfigError([
+    `--index: ${channel.target} does not tell which verification is next; give its number`,
+  ]);
 }

@@ -6,6 +6,7 @@ import {
   EpisodeIdSchema,
   type SeedRequest,
   SeedRequestSchema,
+  SessionVerificationSchema,
   type StepRequest,
   StepRequestSchema,
   SubmissionSchema,
@@ -37,6 +38,8 @@ export interface Completion {
   readonly flags: ShortForms;
   /** Reads the task that `--task` names. */
   readonly readTask: (flags: ShortForms) => Promise<Task>;
+  /** The number that a session's next verification has, which this request with a number that is too high asks for. */
+  readonly nextVerification: (request: VerifyRequest) => Promise<number>;
   /** Tells people a name that was made up for them. */
   readonly note: (text: string) => void;
 }
@@ -47,6 +50,9 @@ const soleAgent = "agent";
 function madeUpName(): string {
   return `call-${randomBytes(4).toString("hex")}`;
 }
+
+/** An index that no session comes to. */
+const highestIndex = 0xffff_ffff;
 
 /** Calls that begin a session: its name may be made up. */
 const beginnings = new Set(["Seed", "Open"]);
@@ -69,7 +75,7 @@ export async function completeRequest(
   fillNames(method, request, { ...completion, use });
   if (isMessage(request, SeedRequestSchema)) await fillSeed(request, completion, use);
   if (isMessage(request, StepRequestSchema)) fillStep(request, use);
-  if (isMessage(request, VerifyRequestSchema)) fillVerify(request, use);
+  if (isMessage(request, VerifyRequestSchema)) await fillVerify(request, completion, use);
   const idle = (Object.keys(flags) as (keyof ShortForms)[]).filter(
     // A session may stand in the environment for all calls alike.
     (name) => flags[name] !== undefined && name !== "session" && !used.has(name),
@@ -179,7 +185,7 @@ function jsonOf(text: string): string {
   }
 }
 
-function fillVerify(request: VerifyRequest, use: Use): void {
+async function fillVerify(request: VerifyRequest, { nextVerification }: Completion, use: Use): Promise<void> {
   const [index, notFinal, say, session] = [use("index"), use("notFinal"), use("say"), use("session")];
   const agentId = use("agent") ?? soleAgent;
   if (say !== undefined) {
@@ -190,7 +196,11 @@ function fillVerify(request: VerifyRequest, use: Use): void {
     throw new ConfigError(["--session: is missing; name the session that Verify is for"]);
   }
   if (request.target.case === undefined) {
-    const value = { sessionId: session ?? "", verificationIndex: index ?? 0, final: notFinal !== true };
-    request.target = create(VerifyRequestSchema, { target: { case: "session", value } }).target;
+    const value = { sessionId: session ?? "", final: notFinal !== true };
+    const of = (verificationIndex: number): VerifyRequest => {
+      const target = create(SessionVerificationSchema, { ...value, verificationIndex });
+      return { ...request, target: { case: "session", value: target } };
+    };
+    request.target = of(index ?? (await nextVerification(of(highestIndex)))).target;
   }
 }

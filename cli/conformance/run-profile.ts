@@ -71,7 +71,7 @@ export async function runProfile(
       slow: flags.slow ?? false,
       // What the runner started is nobody else's.
       allowDestructive: flags.allowDestructive ?? started !== undefined,
-      circumstances: started === undefined ? [] : ["process"],
+      ...(flags.exec === undefined ? {} : { exec: flags.exec }),
       ...(flags.seed === undefined ? {} : { seed: flags.seed }),
     });
     write(result, flags);

@@ -3,6 +3,7 @@ import { mean } from "./mean.js";
 import { passAtK } from "./pass-at-k.js";
 import { type Spent, sumSpent } from "./spent.js";
 import type { FailureSummary, RunSummary } from "./summaries.js";
+import { type Unreleased, unreleasedOf } from "./unreleased.js";
 
 /** How many episodes came to what. The counts after `expected` add up to it: no denominator shrinks (field-case-090). */
 export interface Coverage {
@@ -55,6 +56,8 @@ export interface Metrics {
     /** Of all attempts that are known (field-case-102). */
     readonly spent: Spent;
   };
+  /** What the episodes made at servers and nobody told to have released. */
+  readonly unreleased: readonly Unreleased[];
 }
 
 /** What is known of a run beside its files: how much was planned. */
@@ -66,7 +69,8 @@ export interface Planned {
 }
 
 /** Computes the numbers of a run from what its files hold. */
-export function computeMetrics({ rollouts, failures }: RunSummary, planned: Planned): Metrics {
+export function computeMetrics(summary: RunSummary, planned: Planned): Metrics {
+  const { rollouts, failures } = summary;
   const landed = new Set(rollouts.map(({ rolloutId }) => rolloutId));
   const failed = [
     ...new Map(
@@ -111,6 +115,7 @@ export function computeMetrics({ rollouts, failures }: RunSummary, planned: Plan
       attempts: failures.length,
     },
     usage: { accepted, spent },
+    unreleased: unreleasedOf(summary),
   };
 }
 

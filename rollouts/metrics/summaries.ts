@@ -1,7 +1,12 @@
 import { join } from "node:path";
 import { readJsonl } from "../jsonl-reader.js";
 
-import { type FailureRecord, type RolloutRecord, scoredReward } from "../rollout-record.js";
+import {
+  type FailureRecord,
+  type RolloutRecord,
+  scoredReward,
+  type UnreleasedRecord,
+} from "../rollout-record.js";
 import { runFiles } from "../run-folder.js";
 import { type Spent, spentOf } from "./spent.js";
 
@@ -16,18 +21,21 @@ export interface RolloutSummary {
   readonly masked: boolean;
   readonly success: boolean;
   readonly spent: Spent;
+  readonly unreleased: readonly UnreleasedRecord[];
 }
 
 /** What the numbers of a run need of a failed attempt. */
 export interface FailureSummary {
   readonly index: number;
   readonly rolloutId: string;
+  readonly attempt: number;
   readonly final: boolean;
   /** What happened: the name of the kind, a vendor's own name, or the number of a kind that is not known here. */
   readonly kind: string;
   readonly stage: string;
   readonly reason: string;
   readonly spent: Spent;
+  readonly unreleased: readonly UnreleasedRecord[];
 }
 
 /** What a run's files hold, in the order of the plan: episodes end in any order, and sums must not depend on it. */
@@ -62,6 +70,8 @@ function summariseRollout(record: RolloutRecord): RolloutSummary {
     masked: record.masked !== null,
     success: success ?? (reward ?? 0) >= 1,
     spent: spentOf(record.outcome),
+    // Older files tell of none.
+    unreleased: (record as Partial<typeof record>).unreleased ?? [],
   };
 }
 
@@ -71,18 +81,26 @@ interface FailureJson {
   readonly customKind?: string;
   readonly stage?: string | number;
   readonly reason?: string;
+  readonly causes?: readonly { readonly reason?: string }[];
 }
 
 function summariseFailure(record: FailureRecord): FailureSummary {
-  const { kind, customKind = "", stage, reason = "" } = record.failure as FailureJson;
+  const { kind, customKind = "", stage, reason = "", causes = [] } = record.failure as FailureJson;
+  // What the peer itself said may stand in a cause only.
+  const words = causes
+    .map((cause) => cause.reason ?? "")
+    .find((text) => text !== "" && !reason.includes(text));
   return {
     index: record.index,
     rolloutId: record.rollout_id,
+    attempt: record.attempt,
     final: record.final,
     kind: customKind === "" ? shortName(kind, "FAILURE_KIND_") : customKind,
     stage: shortName(stage, "STAGE_"),
-    reason,
+    reason: words === undefined ? reason : `${reason} (${words})`,
     spent: spentOf(record.outcome),
+    // Older files tell of none.
+    unreleased: (record as Partial<typeof record>).unreleased ?? [],
   };
 }
 

@@ -1,6 +1,8 @@
-import type { Problem } from "./problem.js";
+import { nearest } from "../runtime/nearest.js";
+import { playersOf } from "./players.js";
+import { type Problem, pathText } from "./problem.js";
 import { type RunConfig, runSchema } from "./run-schema.js";
-import { nearest, problemsOf } from "./schema-problems.js";
+import { problemsOf } from "./schema-problems.js";
 import type { ServerEntry, ServerKind } from "./server-schema.js";
 
 /** Reads what a run is to do; undefined where it has problems. */
@@ -11,7 +13,10 @@ export function checkRun(run: unknown, problems: Problem[], at: readonly string[
   return undefined;
 }
 
-/** Every name that a run uses must be a server of the right kind (field-case-107). */
+/**
+ * Every name that a run uses must be a server of the right kind (field-case-107). Where its episodes are played elsewhere,
+ * names that are not of this configuration are the other side's, and it may have no agents (EPI-RUN-013).
+ */
 export function checkNames(
   run: RunConfig,
   servers: ReadonlyMap<string, ServerEntry>,
@@ -24,14 +29,27 @@ export function checkNames(
     problems.push({ path: [...at, ...path], text: `no ${kind} server "${name}"${hint}` });
   };
   need(["driver"], run.driver, "episode");
-  need(["environment"], run.environment, "environment");
-  for (const [agentId, name] of Object.entries(run.agents)) need(["agents", agentId], name, "agent");
+  const asked = { server: run.driver, driver: "", optionsJson: "" };
+  const { names } = playersOf(servers, asked, problems);
+  const ours = names === "ours";
+  if (run.environment === undefined && names !== "nobody")
+    problems.push({
+      path: [...at, "environment"],
+      text: "expected the name of an environment server, found nothing",
+    });
+  if (ours && Object.keys(run.agents).length === 0)
+    problems.push({ path: [...at, "agents"], text: "expected at least one agent, found none" });
+  const needOurs: typeof need = (...needed) => {
+    if (ours) need(...needed);
+  };
+  if (run.environment !== undefined) needOurs(["environment"], run.environment, "environment");
+  for (const [agentId, name] of Object.entries(run.agents)) needOurs(["agents", agentId], name, "agent");
   for (const [agentId, name] of Object.entries(run.models)) {
-    need(["models", agentId], name, "model");
+    needOurs(["models", agentId], name, "model");
     if (!Object.hasOwn(run.agents, agentId)) {
-      const text = `${at.join(".")}.agents has no agent_id "${agentId}"${nearest(agentId, Object.keys(run.agents))}`;
+      const text = `${pathText(at)}.agents has no agent_id "${agentId}"${nearest(agentId, Object.keys(run.agents))}`;
       problems.push({ path: [...at, "models", agentId], text });
     }
   }
-  if (run.sandbox !== undefined) need(["sandbox"], run.sandbox, "sandbox");
+  if (run.sandbox !== undefined) needOurs(["sandbox"], run.sandbox, "sandbox");
 }

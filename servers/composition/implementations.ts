@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { AgentDefinition } from "../agent/define-agent.js";
 import { agents } from "../agent/harnesses/index.js";
 import type { EnvironmentDefinition } from "../environment/define-environment.js";
+import type { PartContext } from "../environment/worlds/facade/part.js";
 import { worlds } from "../environment/worlds/index.js";
 import type { DriverDefinition } from "../episode/define-driver.js";
 import { ownOptions } from "../episode/driver-options.js";
@@ -9,10 +10,11 @@ import { drivers } from "../episode/drivers/index.js";
 import type { ModelDefinition } from "../model/define-model.js";
 import { models } from "../model/models/index.js";
 import type { Clock } from "../runtime/clock.js";
+import { nearest } from "../runtime/nearest.js";
 import { type Chosen, choose } from "./choose.js";
 import { ConfigError } from "./config-error.js";
 import { problemText } from "./problem.js";
-import { nearest, problemsOf } from "./schema-problems.js";
+import { problemsOf } from "./schema-problems.js";
 import { thrownText } from "./thrown-text.js";
 import { type DefinitionShape, loadUserModule } from "./user-module.js";
 
@@ -63,17 +65,29 @@ const driverShape: DefinitionShape = {
   members: { name: "string", run: "function" },
 };
 
+/** An environment as it is found: defined, or to be put together once the servers run that it is made of. */
+export type FoundEnvironment =
+  | { readonly kind: "environment"; readonly definition: EnvironmentDefinition<unknown, unknown> }
+  | {
+      readonly kind: "composed";
+      readonly compose: (context: PartContext) => Promise<EnvironmentDefinition<unknown, unknown>>;
+    };
+
 /** The environment that an entry names. */
-export async function findEnvironment(
-  chosen: ChosenHere,
-  place: Place,
-): Promise<EnvironmentDefinition<unknown, unknown>> {
+export async function findEnvironment(chosen: ChosenHere, place: Place): Promise<FoundEnvironment> {
   if (chosen.way === "module") {
-    return await loadUserModule({ ...place, path: chosen.path }, environmentShape);
+    const definition = await loadUserModule<EnvironmentDefinition<unknown, unknown>>(
+      { ...place, path: chosen.path },
+      environmentShape,
+    );
+    return { kind: "environment", definition };
   }
   const world = ours(worlds, chosen.name, place.at);
   checkOptions(world.options, place);
-  return world.create(place.options);
+  const { options } = place;
+  return "compose" in world
+    ? { kind: "composed", compose: (context) => world.compose(options, context) }
+    : { kind: "environment", definition: world.create(options) };
 }
 
 /** The agent that an entry names; its options are defaults for Open's. */

@@ -1,11 +1,12 @@
 import { dirname, resolve } from "node:path";
+import { nearest } from "../runtime/nearest.js";
 import { checkNames, checkRun } from "./check-run.js";
 import { checkServer } from "./check-servers.js";
 import type { ConfigError } from "./config-error.js";
 import type { Problem } from "./problem.js";
 import { readYaml } from "./read-yaml.js";
 import type { RunConfig } from "./run-schema.js";
-import { nearest, problemsOf } from "./schema-problems.js";
+import { problemsOf } from "./schema-problems.js";
 import type { ServerEntry } from "./server-schema.js";
 import { substitute } from "./substitute.js";
 import { type TelemetryConfig, telemetrySchema } from "./telemetry-schema.js";

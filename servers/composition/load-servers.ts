@@ -1,19 +1,26 @@
 import type { AgentDefinition } from "../agent/define-agent.js";
-import type { EnvironmentDefinition } from "../environment/define-environment.js";
 import type { DriverDefinition } from "../episode/define-driver.js";
 import type { ModelDefinition } from "../model/define-model.js";
 import type { Clock } from "../runtime/clock.js";
+import { nearest } from "../runtime/nearest.js";
 import { chosenValue } from "./check-servers.js";
 import { choose } from "./choose.js";
 import { ConfigError } from "./config-error.js";
-import { findAgent, findDrivers, findEnvironment, findModel, type Place } from "./implementations.js";
+import {
+  type FoundEnvironment,
+  findAgent,
+  findDrivers,
+  findEnvironment,
+  findModel,
+  type Place,
+} from "./implementations.js";
 import type { Config } from "./load-config.js";
-import { nearest } from "./schema-problems.js";
+import { partProblems } from "./server-parts.js";
 import type { ServerEntry, ServerKind } from "./server-schema.js";
 
 /** What a server does, found and checked; nothing is started yet. */
 export type Implementation =
-  | { readonly kind: "environment"; readonly definition: EnvironmentDefinition<unknown, unknown> }
+  | FoundEnvironment
   | { readonly kind: "agent"; readonly definition: AgentDefinition<unknown> }
   | { readonly kind: "model"; readonly definition: ModelDefinition }
   | { readonly kind: "episode"; readonly drivers: readonly DriverDefinition[] }
@@ -36,6 +43,8 @@ export async function loadServers(
   only?: readonly string[],
   { clock }: { readonly clock?: Clock | undefined } = {},
 ): Promise<ReadonlyMap<string, LoadedServer>> {
+  const unfit = partProblems(config.servers);
+  if (unfit.length > 0) throw config.refuse(unfit);
   const known = [...config.servers.keys()];
   const problems = (only ?? [])
     .filter((name) => !config.servers.has(name))
@@ -69,7 +78,7 @@ async function load(server: ServerEntry, place: Place): Promise<Implementation> 
       if (server.entry.sandbox !== undefined) {
         throw new ConfigError([`${place.at}.sandbox: this environment makes no boxes; leave it out`]);
       }
-      return { kind: "environment", definition: await findEnvironment(chosen, place) };
+      return await findEnvironment(chosen, place);
     case "agent":
       return { kind: "agent", definition: await findAgent(chosen, place) };
     case "model":

@@ -2,6 +2,7 @@ import { agentService } from "../agent/agent-service.js";
 import { environmentService } from "../environment/environment-service.js";
 import { type EpisodeServiceOptions, episodeService } from "../episode/episode-service.js";
 import type { EpisodeStore } from "../episode/episode-store.js";
+import type { EpisodeWatch } from "../episode/episode-watch.js";
 import type { Bindings } from "../episode/peers.js";
 import { modelService } from "../model/model-service.js";
 import { definedFields } from "../runtime/defined-fields.js";
@@ -21,13 +22,15 @@ export interface ServiceParts {
   readonly bindings: Bindings;
   /** Where an episode server writes its episodes down; absent: nowhere. */
   readonly store: EpisodeStore | undefined;
+  /** Who watches the episodes of an episode server; absent: nobody. */
+  readonly watch: EpisodeWatch | undefined;
 }
 
 /** The service of an implementation that runs here. */
 export function makeService(
-  implementation: Exclude<Implementation, { readonly kind: "elsewhere" }>,
+  implementation: Exclude<Implementation, { readonly kind: "elsewhere" | "composed" }>,
   { entry }: ServerEntry,
-  { runtime, dial, bindings, store }: ServiceParts,
+  { runtime, dial, bindings, store, watch }: ServiceParts,
 ): HeldService {
   switch (implementation.kind) {
     case "environment":
@@ -55,6 +58,7 @@ export function makeService(
         dial,
         bindings,
         ...(store === undefined ? {} : { store }),
+        watch,
         timeouts: timeoutsOf(entry as EpisodeEntry),
         version: packageVersion,
       });

@@ -60,10 +60,16 @@ const byAgent = z.record(
 /** What `touchstone run` does. */
 export const runSchema = z.strictObject({
   driver: z.string().min(1).describe("Name of the episode server."),
-  environment: z.string().min(1).describe("Name of the environment server."),
+  environment: z
+    .string()
+    .min(1)
+    .describe(
+      "Name of the environment server. Absent: only where what plays the episodes does not speak the contract.",
+    )
+    .optional(),
   agents: byAgent
-    .refine((agents) => Object.keys(agents).length > 0, "expected at least one agent")
-    .describe("Agent server of each agent_id."),
+    .default({})
+    .describe("Agent server of each agent_id. Absent: only where the episodes are played elsewhere."),
   models: byAgent.default({}).describe("Model server of each agent_id; an agent that needs none has none."),
   sandbox: z.string().min(1).describe("Name of the sandbox server that boxes come from.").optional(),
   tasks: z.union([taskSource, z.array(taskSource).min(1)]),
@@ -72,6 +78,11 @@ export const runSchema = z.strictObject({
   attempts: count
     .describe("Attempts of one episode; only what its failure calls retryable is tried again. 3.")
     .optional(),
+  max_retry_delay: positiveDuration
+    .default(30_000)
+    .describe(
+      "Longest wait before another attempt, where the failure asks for none: the first is 250ms, each further one twice as long. 30s.",
+    ),
   breaker: count
     .default(10)
     .describe("Episodes in a row that used up their attempts on infrastructure, after which the run stops."),

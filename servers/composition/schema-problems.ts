@@ -1,18 +1,6 @@
-import { closest, distance } from "fastest-levenshtein";
 import { z } from "zod";
+import { nearest } from "../runtime/nearest.js";
 import type { Problem } from "./problem.js";
-
-/** A misspelling has at most this share of its letters wrong; what is further off is no hint. */
-const farthestHint = 0.5;
-
-/** ` did you mean "x"?` where a known name is near, else the list of what is known. */
-export function nearest(name: string, known: readonly string[]): string {
-  if (known.length === 0) return "";
-  const near = closest(name, known);
-  return distance(name, near) <= Math.max(2, farthestHint * near.length)
-    ? `; did you mean "${near}"?`
-    : `; known: ${known.join(", ")}`;
-}
 
 /** What a schema finds wrong, the nearest known key beside an unknown one (EPI-E8-001, field-case-105). */
 export function problemsOf(error: z.ZodError, schema: z.ZodType, at: readonly PropertyKey[]): Problem[] {

@@ -19,6 +19,11 @@ export function listenOf(listen: string | undefined): { readonly host?: string; 
   return listen === undefined ? {} : hostAndPort(listen);
 }
 
+/** Whether only this machine reaches a server that listens there. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
 /** The parts of `host:port`. */
 export function hostAndPort(text: string): { readonly host: string; readonly port: number } {
   const at = text.lastIndexOf(":");

@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { duration, positiveDuration } from "./duration-text.js";
+import { listenText } from "./listen-text.js";
 
 const count = z.int().min(1);
 const mebibyte = 1 << 20;
 
 /** What every server may be told. */
 const everywhere = {
-  listen: z
-    .string()
-    .regex(/^(\[[^\]]+\]|[^:]+):\d{1,5}$/, "expected host:port")
-    .refine((text) => Number(text.slice(text.lastIndexOf(":") + 1)) <= 65_535, "expected a port up to 65535")
-    .describe("host:port to listen on. Absent: a free port of the loopback interface.")
+  listen: listenText
+    .describe(
+      "host:port to listen on. Absent: a free port of the loopback interface. run and check take a free port in its place where it is on loopback and there is no public_url, so that serve may hold it.",
+    )
     .optional(),
   credential: z
     .string()

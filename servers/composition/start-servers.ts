@@ -10,10 +10,11 @@ import { ConfigError } from "./config-error.js";
 import type { Config } from "./load-config.js";
 import type { LoadedServer } from "./load-servers.js";
 import { makeService } from "./make-service.js";
-import { addressElsewhere, addressOf, listenOf, pathIn, tlsOf } from "./server-address.js";
+import { addressElsewhere, addressOf, isLoopback, listenOf, pathIn, tlsOf } from "./server-address.js";
 import { limitsOf } from "./server-limits.js";
-import type { ServerKind } from "./server-schema.js";
+import type { ServerEntry, ServerKind } from "./server-schema.js";
 import { type ServerTelemetry, startTelemetryOf } from "./server-telemetry.js";
+import { startOrder } from "./start-order.js";
 import { thrownText } from "./thrown-text.js";
 
 /** A server that a configuration names: ours, started here, or somebody's that runs elsewhere. */
@@ -28,7 +29,7 @@ export interface StartedServer {
 /** Servers of a configuration. */
 export interface StartedServers extends AsyncDisposable {
   readonly servers: ReadonlyMap<string, StartedServer>;
-  /** Drains and ends those that were started here: drivers first, since they need the others. */
+  /** Drains and ends those that were started here, each before those that it needs. */
   close(options?: { readonly drainTimeoutMs?: number }): Promise<void>;
 }
 
@@ -39,38 +40,50 @@ export interface StartOptions {
   readonly loaded: ReadonlyMap<string, LoadedServer>;
   readonly log: Logger;
   readonly clock?: Clock;
+  /** What for. Default: serve. */
+  readonly purpose?: Purpose;
 }
+
+/**
+ * What servers are started for:
+ *
+ * - `serve`: all is as configured;
+ * - `run`: this process's own calls. They may be served at the same time: one that listens on loopback takes a free port
+ *   there instead of its own, unless it has a `public_url`, and its callers are told where it is;
+ * - `describe`: to be asked what they are. All take free ports, and nothing is recorded or told to the outside.
+ */
+export type Purpose = "serve" | "run" | "describe";
 
 /** Starts servers, those that others need first. Throws ConfigError; nothing is left then. */
 export async function startServers(options: StartOptions): Promise<StartedServers> {
   const channels = new Channels();
-  const telemetry = await startTelemetryOf(options.config);
+  const { config, log, purpose = "serve" } = options;
+  const telemetry =
+    purpose === "describe" ? undefined : await startTelemetryOf(config, { own: purpose === "serve", log });
   const started = new Map<string, StartedServer>();
+  const order = startOrder(options.loaded);
   const close = async (how?: { readonly drainTimeoutMs?: number }): Promise<void> => {
-    const all = [...started.values()];
-    const end = async (servers: readonly StartedServer[]): Promise<void> => {
-      await Promise.all(servers.map(({ running }) => running?.close(how)));
-    };
-    await end(all.filter(({ kind }) => kind === "episode"));
-    await end(all.filter(({ kind }) => kind !== "episode"));
+    const ended = new Map<string, Promise<void>>();
+    for (const { server } of order.toReversed()) {
+      const before = order.filter(({ needs }) => needs.includes(server.name));
+      const others = before.map((other) => ended.get(other.server.name));
+      ended.set(
+        server.name,
+        Promise.all(others).then(() => started.get(server.name)?.running?.close(how)),
+      );
+    }
+    await Promise.all(ended.values());
     await channels[Symbol.asyncDispose]();
     await telemetry?.[Symbol.asyncDispose]();
   };
-  const driversLast = [...options.loaded.values()].sort((a, b) => turnOf(a) - turnOf(b));
   try {
-    for (const server of driversLast)
+    for (const { server } of order)
       started.set(server.name, await startServer(server, { ...options, channels, started, telemetry }));
   } catch (error) {
     await close({ drainTimeoutMs: 0 });
     throw error;
   }
   return { servers: started, close, [Symbol.asyncDispose]: () => close({ drainTimeoutMs: 0 }) };
-}
-
-/** Whose turn it is to be started: a driver needs all others, one whose episodes are played elsewhere other drivers too. */
-function turnOf({ implementation }: LoadedServer): number {
-  if (implementation.kind !== "episode") return 0;
-  return implementation.drivers.some(({ elsewhere }) => elsewhere !== undefined) ? 2 : 1;
 }
 
 interface StartContext extends StartOptions {
@@ -81,11 +94,11 @@ interface StartContext extends StartOptions {
 
 async function startServer(loaded: LoadedServer, context: StartContext): Promise<StartedServer> {
   const { name, kind, server, implementation } = loaded;
-  const { config, log, clock, channels, telemetry } = context;
+  const { config, log, clock, channels, telemetry, purpose = "serve" } = context;
   if (implementation.kind === "elsewhere") {
     return { name, kind, address: addressOf(config, loaded, implementation.url), running: undefined };
   }
-  const { drain_timeout: drainTimeoutMs, listen, credential, public_url: publicUrl } = server.entry;
+  const { drain_timeout: drainTimeoutMs, credential, public_url: publicUrl } = server.entry;
   const store = storeOf(context, loaded);
   const runtime = createRuntime({
     log: log.child({ server: name }),
@@ -100,17 +113,28 @@ async function startServer(loaded: LoadedServer, context: StartContext): Promise
   });
   const tls = tlsOf(config, server);
   try {
-    const service = makeService(implementation, server, {
+    const bindings = bindingsOf(context, name);
+    const { dial } = channels;
+    const servers = new Map(Object.entries(bindings.environments));
+    const made =
+      implementation.kind === "composed"
+        ? ({
+            kind: "environment",
+            definition: await implementation.compose({ dial, clock: runtime.clock, servers }),
+          } as const)
+        : implementation;
+    const service = makeService(made, server, {
       runtime,
-      dial: channels.dial,
-      bindings: bindingsOf(context, name),
+      dial,
+      bindings,
       store,
+      watch: telemetry?.episodes(name),
     });
     telemetry?.showLive(name, () => service.live());
     const running = await serve({
       runtime,
       services: [service],
-      ...listenOf(listen),
+      ...listenFor(purpose, server),
       ...(tls === undefined ? {} : { tls }),
       ...(publicUrl === undefined ? {} : { publicUrl }),
       ...(drainTimeoutMs === undefined ? {} : { drainTimeoutMs }),
@@ -128,12 +152,24 @@ async function startServer(loaded: LoadedServer, context: StartContext): Promise
   }
 }
 
+/** Where a server listens. */
+function listenFor(
+  purpose: Purpose,
+  { entry }: ServerEntry,
+): { readonly host?: string; readonly port?: number } {
+  const at = listenOf(entry.listen);
+  if (purpose === "serve" || at.host === undefined) return at;
+  const found = entry.public_url !== undefined || !isLoopback(at.host);
+  return purpose === "run" && found ? at : { ...at, port: 0 };
+}
+
 /** The file in which an episode server's episodes outlive it. Throws ConfigError where it cannot be used. */
 function storeOf(
-  { config, clock = systemClock }: StartContext,
+  { config, clock = systemClock, purpose }: StartContext,
   { name, server }: LoadedServer,
 ): EpisodeStore | undefined {
-  if (server.kind !== "episode" || server.entry.records === undefined) return undefined;
+  if (server.kind !== "episode" || server.entry.records === undefined || purpose === "describe")
+    return undefined;
   try {
     return new EpisodeStore(pathIn(config, server.entry.records), clock);
   } catch (error) {

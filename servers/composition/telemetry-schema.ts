@@ -1,17 +1,10 @@
 import { z } from "zod";
+import { listenText } from "./listen-text.js";
 
 /** What a process tells of itself; nothing where the key is absent. */
 export const telemetrySchema = z
   .strictObject({
-    prometheus: z
-      .string()
-      .regex(/^\S+:\d{1,5}$/, "expected host:port")
-      .refine(
-        (text) => Number(text.slice(text.lastIndexOf(":") + 1)) <= 65_535,
-        "expected a port up to 65535",
-      )
-      .describe("host:port where Prometheus reads /metrics. Absent: nowhere.")
-      .optional(),
+    prometheus: listenText.describe("host:port where Prometheus reads /metrics. Absent: nowhere.").optional(),
     traces: z
       .url({ protocol: /^https?$/ })
       .describe(

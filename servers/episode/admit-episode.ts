@@ -10,6 +10,7 @@ import { describeCast, type EpisodeDescribed, forgetCast } from "./cast-describe
 import { checkPairs } from "./check-pairs.js";
 import type { EpisodeRecord } from "./episode-record.js";
 import { episodeHeaders } from "./episode-run.js";
+import type { WatchedEpisode } from "./episode-watch.js";
 import { describeMs } from "./peer-description.js";
 
 /** An episode that may begin. */
@@ -56,7 +57,13 @@ export async function admitEpisode(
   const { clock } = runtime;
   const leave = AbortSignal.any([withdrawn(), record.abandoned]);
   const began = clock.now();
-  const described = await describePairs(people, { request, runtime, episodeId, leave });
+  const described = await describePairs(people, {
+    request,
+    runtime,
+    episodeId,
+    watched: record.watched,
+    leave,
+  });
   const queued = clock.now();
   let slot: Slot | undefined;
   try {
@@ -99,6 +106,7 @@ async function describePairs(
 interface Asked {
   readonly runtime: Runtime;
   readonly episodeId: EpisodeId;
+  readonly watched: WatchedEpisode;
   /** Aborts when the answer is of no use any more. */
   readonly leave: AbortSignal;
 }
@@ -106,10 +114,10 @@ interface Asked {
 /** A peer that cannot be asked is no bad pair: the episode begins, and fails with what was seen (EPI-E6-001). */
 async function ask(
   people: Cast,
-  { runtime, episodeId, leave }: Asked,
+  { runtime, episodeId, watched, leave }: Asked,
 ): Promise<EpisodeDescribed | OperationFailure> {
   try {
-    return await describeCast(people, { headers: episodeHeaders(episodeId), signal: leave });
+    return await describeCast(people, { headers: episodeHeaders(episodeId, watched), signal: leave });
   } catch (error) {
     if (leave.aborted) return cancelledFailure("nobody waits for what the servers say any more");
     if (!(error instanceof CallError)) return uncallable(error, runtime);

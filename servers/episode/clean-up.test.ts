@@ -20,7 +20,7 @@ const closes = ({ order }: ServedEpisodes): string[] =>
   order.filter((call) => ["agent.close", "model.closeGateway", "environment.close"].includes(call));
 const inReverse = ["agent.close", "model.closeGateway", "environment.close"];
 
-group("Everything that was made is released in reverse, each once (E2)", () => {
+group("Everything that was made is released in reverse, each once (EPI-E2-001, EPI-E2-002)", () => {
   const endings: Record<string, (episodes: ServedEpisodes) => Promise<FailureKind | "verdict">> = {
     async success(episodes) {
       return (await episodes.run()).failure?.kind ?? "verdict";
@@ -219,7 +219,7 @@ group("Intents and lost replies (E1)", () => {
 });
 
 group("A clean-up that does not go well", () => {
-  it("hangs for its own bound, and the next still runs; the verdict stays (EPI-E2-003, -006, -007, EPI-E3-001)", async () => {
+  it("hangs for its own bound, and the next still runs; the verdict stays (EPI-E2-003, EPI-E2-006, EPI-E2-007, EPI-E3-001)", async () => {
     await using episodes = await ServedEpisodes.start({ timeouts: { cleanUpMs: 5000, episodeMs: 6000 } });
     episodes.agent.script.close = (_request, call) => hang(call);
     episodes.model.script.closeGateway = (_request, call) => hang(call);
@@ -332,7 +332,7 @@ group("A clean-up that does not go well", () => {
     expect(outcome?.cleanUps[0]?.failure?.reason).toContain("process 7");
   });
 
-  it("is not interrupted by what ends the episode: all run, last first, each once (field-case-049, EPI-E2-004)", async () => {
+  it("is not interrupted by what ends the episode: all run, last first, each once (field-case-049, EPI-E2-004, EPI-E2-005)", async () => {
     await using episodes = await ServedEpisodes.start();
     let letGo: () => void = () => {};
     episodes.model.script.closeGateway = () =>

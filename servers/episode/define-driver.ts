@@ -14,6 +14,7 @@ import type {
   ToolList,
   Verdict,
 } from "../../gen/index.js";
+import { checkKeys, type KeysOf } from "../runtime/check-keys.js";
 import type { Played } from "./outside-play.js";
 
 /** How a turn of an agent ended, for a driver. */
@@ -91,6 +92,8 @@ export interface RelayOptions {
 export interface OutsidePlay {
   readonly episodeId: EpisodeId;
   readonly request: RunRequest;
+  /** Headers for each call that is made for it: its place in a trace, where one is kept. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Aborts when nobody wants the answer any more: out of time, or stopped. */
   readonly signal: AbortSignal;
 }
@@ -147,9 +150,21 @@ export interface DriverDefinition<Options = unknown> {
   run(episode: Episode, options: Options): Promise<Verdict>;
 }
 
-/** Defines a driver. */
+const driverKeys: KeysOf<DriverDefinition<never>> = {
+  name: true,
+  agents: true,
+  needs: true,
+  agentNeeds: true,
+  options: true,
+  configured: true,
+  elsewhere: true,
+  run: true,
+};
+
+/** Defines a driver. Throws an Error that names a key that is none. */
 export function defineDriver<Options = Readonly<Record<string, never>>>(
   definition: DriverDefinition<Options>,
 ): DriverDefinition<Options> {
+  checkKeys("defineDriver", definition, driverKeys);
   return definition;
 }

@@ -19,6 +19,7 @@ import { Refusal } from "../runtime/refusal.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { type EpisodeJournal, noJournal } from "./episode-journal.js";
 import type { StoredContent } from "./episode-store.js";
+import { unwatched, type WatchedEpisode } from "./episode-watch.js";
 import type { EpisodeTold } from "./phases.js";
 import { isRelayed } from "./relayed-names.js";
 import { Trajectory } from "./trajectory.js";
@@ -47,6 +48,8 @@ export class EpisodeRecord {
   readonly events: EventLog<EpisodeEvent>;
   /** Where it is written down. */
   journal: EpisodeJournal = noJournal;
+  /** Who watches it. */
+  watched: WatchedEpisode = unwatched;
   readonly trajectory: Trajectory;
   /** What it made and could not release. */
   left: ResourceIntent[] = [];
@@ -113,6 +116,7 @@ export class EpisodeRecord {
     if (large && encodedBytes(EpisodeEventSchema, told) > this.#maxEventBytes) return;
     this.events.append(told);
     this.journal.event(told);
+    if (told.event.case === "stage") this.watched.stage(told.event.value);
   };
 
   /** Ends the episode without a verdict; the first reason holds. */
@@ -135,11 +139,6 @@ export class EpisodeRecord {
     this.#orphan?.cancel();
     return () => {
       if (this.events.readers > 0 || this.ended) return;
-      if (this.operation?.state === "waiting") {
-        // ALL-ADM-003: an episode that nobody waits for any more leaves the queue.
-        this.operation.withdraw();
-        return;
-      }
       this.#orphan?.cancel();
       if (this.operation?.state !== "running") return;
       this.#orphan = this.#runtime.clock.setTimer(this.#orphanGraceMs, () => {
@@ -154,6 +153,7 @@ export class EpisodeRecord {
     const last = create(EpisodeEventSchema, { event: { case: "outcome", value: outcome } });
     this.events.end(last);
     this.journal.ended(last);
+    this.watched.end(outcome);
   }
 
   /** The caller has stored the outcome; answers whether it had said so before (EPI-ACK-001, EPI-ACK-002). */

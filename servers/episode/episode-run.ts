@@ -14,17 +14,18 @@ import {
 } from "../../gen/index.js";
 import type { Clock } from "../runtime/clock.js";
 import { episodeKey } from "../runtime/identity.js";
+import { Renewals } from "../runtime/renewals.js";
 import { AgentTurns } from "./agent-turns.js";
 import type { BoundCast, Cast } from "./cast.js";
 import type { CastDescribed, EpisodeDescribed } from "./cast-described.js";
 import { CleanUpStack } from "./clean-up-stack.js";
 import type { Episode } from "./define-driver.js";
 import { EnvironmentTurns } from "./environment-turns.js";
+import type { WatchedEpisode } from "./episode-watch.js";
 import { firstInstance } from "./first-instance.js";
 import { OutsideEpisode } from "./outside-play.js";
 import { type EpisodeTold, Phases } from "./phases.js";
 import { RelayedEpisode } from "./relayed-episode.js";
-import { Renewals } from "./renewals.js";
 import type { PhaseTimeouts } from "./timeouts.js";
 import type { Trajectory } from "./trajectory.js";
 
@@ -37,6 +38,7 @@ export interface EpisodeParts {
   readonly timeouts: PhaseTimeouts;
   readonly clock: Clock;
   readonly trajectory: Trajectory;
+  readonly watched: WatchedEpisode;
   readonly tell: (event: EpisodeTold) => void;
   /** Aborts, with the failure as reason, when the episode must end without a verdict. */
   readonly abandon: AbortSignal;
@@ -46,9 +48,12 @@ export interface EpisodeParts {
   readonly stopReason: () => string;
 }
 
-/** Metadata of all calls for an episode and its forks (ALL-SCOPE-004). */
-export function episodeHeaders({ rolloutId }: EpisodeId): Readonly<Record<string, string>> {
-  return { [keyHeader]: rolloutId };
+/** Metadata of all calls for an episode and its forks (ALL-SCOPE-004), with its place in a trace. */
+export function episodeHeaders(
+  { rolloutId }: EpisodeId,
+  { headers }: WatchedEpisode,
+): Readonly<Record<string, string>> {
+  return { ...headers, [keyHeader]: rolloutId };
 }
 
 /**
@@ -128,7 +133,7 @@ export class EpisodeRun {
 
   /** Options of clients for this episode. */
   get clientOptions(): ClientOptions {
-    return { headers: episodeHeaders(this.parts.episodeId) };
+    return { headers: episodeHeaders(this.parts.episodeId, this.parts.watched) };
   }
 
   /**

@@ -20,7 +20,9 @@ import {
 import { serviceInfo } from "../runtime/describe.js";
 import type { Dial } from "../runtime/dial.js";
 import { followEvents } from "../runtime/follow.js";
+import { requestHeaderOf } from "../runtime/grpc/index.js";
 import type { HeldService } from "../runtime/held-service.js";
+import type { Caller } from "../runtime/operation.js";
 import { route, tellDelivery } from "../runtime/route.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { validate, warmUp } from "../runtime/validate.js";
@@ -28,6 +30,7 @@ import type { DriverDefinition } from "./define-driver.js";
 import { configureDrivers } from "./driver-options.js";
 import type { EpisodeRecord } from "./episode-record.js";
 import type { EpisodeStore } from "./episode-store.js";
+import type { EpisodeWatch } from "./episode-watch.js";
 import { Episodes } from "./episodes.js";
 import { forwardMetrics } from "./forward-metrics.js";
 import { type Bindings, createPeers } from "./peers.js";
@@ -53,6 +56,8 @@ export interface EpisodeServiceOptions {
   readonly timeouts?: Partial<PhaseTimeouts>;
   /** Where episodes are written down (feature DURABLE), whose instance the runtime's must be; absent: nowhere. */
   readonly store?: EpisodeStore;
+  /** Who watches the episodes; absent: nobody. */
+  readonly watch?: EpisodeWatch | undefined;
   /** Names kept of episodes whose outcome is gone, so that none is run again; the oldest go first. 100,000. */
   readonly keptNames?: number;
   readonly version: string;
@@ -70,13 +75,17 @@ export function episodeService(options: EpisodeServiceOptions): HeldService {
   const peers = createPeers(bindings, { dial, clock: runtime.clock });
   const configured = configureDrivers(drivers, options.driverOptions);
   const pool = { drivers: configured, peers, sandboxes: bindings.sandboxes };
-  const { store, keptNames = defaultKeptNames } = options;
-  const episodes = new Episodes({ runtime, pool, timeouts, store, keptNames });
+  const { store, watch, keptNames = defaultKeptNames } = options;
+  const episodes = new Episodes({ runtime, pool, timeouts, store, watch, keptNames });
   warmUp([RunRequestSchema]);
 
   function follow(record: EpisodeRecord, call: { readonly signal: AbortSignal }, afterSequence: bigint) {
     const onLeave = record.reads();
-    return followEvents<EpisodeEvent>(record, { runtime, call, afterSequence, heartbeat, gap, onLeave });
+    const operation = {
+      events: record.events,
+      attend: (caller?: Caller) => record.operation?.attend(caller) ?? (() => {}),
+    };
+    return followEvents<EpisodeEvent>(operation, { runtime, call, afterSequence, heartbeat, gap, onLeave });
   }
 
   const routed = route(runtime, EpisodeService, {
@@ -98,7 +107,7 @@ export function episodeService(options: EpisodeServiceOptions): HeldService {
       }),
     async *run(request, call) {
       validate(RunRequestSchema, request);
-      const { record, delivery } = episodes.run(request);
+      const { record, delivery } = episodes.run(request, (name) => requestHeaderOf(call, name));
       tellDelivery(call, delivery);
       for await (const event of follow(record, call, request.afterSequence)) {
         yield create(RunResponseSchema, { event });

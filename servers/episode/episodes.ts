@@ -20,6 +20,7 @@ import type { CastingPool } from "./cast.js";
 import { noJournal } from "./episode-journal.js";
 import { EpisodeRecord } from "./episode-record.js";
 import type { EpisodeStore, StoredContent } from "./episode-store.js";
+import { type BegunEpisode, type EpisodeWatch, unwatched } from "./episode-watch.js";
 import { executeEpisode } from "./execute-episode.js";
 import { recoverEpisode } from "./recover-episode.js";
 import { type PhaseTimeouts, timeoutsOf } from "./timeouts.js";
@@ -31,6 +32,8 @@ export interface EpisodesOptions {
   readonly timeouts: PhaseTimeouts;
   /** Where episodes are written down; absent: they live as long as the process. */
   readonly store?: EpisodeStore | undefined;
+  /** Who watches them; absent: nobody. */
+  readonly watch?: EpisodeWatch | undefined;
   /** Episodes whose outcome is gone that are still known not to be run again; the oldest are forgotten first. */
   readonly keptNames: number;
 }
@@ -80,9 +83,12 @@ export class Episodes {
     });
   }
 
-  /** Runs an episode, or finds the operation that did. */
-  run(request: RunRequest): Delivered<EpisodeOutcome> & { readonly record: EpisodeRecord } {
-    const { runtime, pool, store } = this.options;
+  /** Runs an episode, or finds the operation that did. `header` reads a header of the call. */
+  run(
+    request: RunRequest,
+    header: BegunEpisode["header"],
+  ): Delivered<EpisodeOutcome> & { readonly record: EpisodeRecord } {
+    const { runtime, pool, store, watch } = this.options;
     const episodeId = request.context?.episodeId;
     if (episodeId === undefined) throw invalidField("context.episode_id", "is required");
     const key = episodeKey(episodeId);
@@ -97,6 +103,7 @@ export class Episodes {
       admit: async (operation) => {
         const people = castEpisode({ runtime, pool }, request);
         record.operation = operation;
+        record.watched = watch?.begin({ episodeId, request, header }) ?? unwatched;
         this.#keep(record, episodeId);
         try {
           admitted = await admitEpisode(
@@ -112,6 +119,7 @@ export class Episodes {
           );
         } catch (refusal) {
           this.#drop(record, episodeId);
+          record.watched.refused(refusal);
           throw refusal;
         }
       },
@@ -156,7 +164,7 @@ export class Episodes {
 
   /** Takes an episode in that was written down: its outcome replays; one that had none is ended. */
   #restore(key: string, content: StoredContent): void {
-    const { runtime, store, pool } = this.options;
+    const { runtime, store, pool, watch } = this.options;
     const { request, endedAt, events } = content;
     const episodeId = request.context?.episodeId;
     if (store === undefined || episodeId === undefined) return;
@@ -165,6 +173,7 @@ export class Episodes {
     const last = events.at(-1)?.event;
     const kept = last?.case === "outcome" ? last.value : undefined;
     const recover = async (answerId: string): Promise<Outcome<EpisodeOutcome>> => {
+      record.watched = watch?.begin({ episodeId, request, header: () => undefined }) ?? unwatched;
       const timeouts = timeoutsOf(request.timeouts, this.options.timeouts);
       const work = recoverEpisode({ runtime, peers: pool.peers, timeouts, record, content, answerId });
       try {

@@ -98,7 +98,7 @@ async function releaseEarlier(options: ExecuteOptions): Promise<CleanUpStack> {
   // Another episode server that plays is handed its own.
   const relay = admitted.cast.relay?.name;
   const ours = [...request.unreleased, ...remembered].filter((intent) => !isOf(relay, intent));
-  for (const owned of ownedOf(pool.peers, ours)) stack.own(owned);
+  for (const owned of ownedOf(pool.peers, ours, record.watched)) stack.own(owned);
   await stack.releaseAll();
   return stack;
 }
@@ -121,6 +121,7 @@ async function play(
     timeouts,
     clock: runtime.clock,
     trajectory: record.trajectory,
+    watched: record.watched,
     tell: record.tell,
     abandon: record.abandoned,
     finish: record.finished,

@@ -141,7 +141,7 @@ group("Anything unexpected is terminal (EPI-E6-002, field-case-035)", () => {
     expect(episodes.environment.count("close")).toBe(1);
   });
 
-  it("the agent's own typed error is the agent's, terminal by its own word; sibling episodes go on", async () => {
+  it("the agent's own typed error is the agent's, terminal by its own word; sibling episodes go on (EPI-RUN-008)", async () => {
     await using episodes = await ServedEpisodes.start();
     episodes.agent.script.activate = (request, _call) =>
       request.sessionId.startsWith("r0.")

@@ -2,7 +2,7 @@ import { expect, describe as group, it } from "vitest";
 import { ServedEpisodes, told } from "./fixtures/served-episodes.js";
 
 group("single_agent_turn", () => {
-  it("orders its calls as the contract says (EPI-RUN-002, EPI-DRV-006)", async () => {
+  it("orders and tells its calls as the contract says (EPI-RUN-002, EPI-DRV-006, EPI-EVT-001, EPI-E1-005, EPI-GATE-002)", async () => {
     await using episodes = await ServedEpisodes.start();
     const { verdict, events } = await episodes.run();
     expect(verdict?.reward?.value).toBe(0.5);

@@ -36,7 +36,8 @@ export class OutsideEpisode {
   /** Has it played, within the episode's time; its verdict is somebody else's (EPI-DRV-005). */
   async run(play: (what: OutsidePlay) => Promise<Played>): Promise<Verdict> {
     const { episode } = this;
-    const { episodeId, request, finish, cast, trajectory } = episode.parts;
+    const { episodeId, request, finish, cast, trajectory, watched } = episode.parts;
+    const { headers } = watched;
     this.#own(cast.driver.name);
     trajectory.miss("what was said and done is known only to what played the episode");
     const played = await episode.phases.run(
@@ -50,7 +51,7 @@ export class OutsideEpisode {
       async ({ signal = new AbortController().signal }) => {
         const wanted = AbortSignal.any([signal, finish]);
         try {
-          return await unlessAborted(play({ episodeId, request, signal: wanted }), wanted);
+          return await unlessAborted(play({ episodeId, request, headers, signal: wanted }), wanted);
         } catch (error) {
           // EPI-STOP-003 cannot be had here: nobody else can be told to come to an end.
           if (finish.aborted && !signal.aborted) throw cancelledFailure(unfinishable);

@@ -11,6 +11,13 @@ import {
   Retry,
 } from "../../gen/index.js";
 import { bareStatus, ScriptedPeer } from "../../test/scripted-peer.js";
+import { temporaryFolder } from "../../test/temporary-folder.js";
+import { hasOpenssl, makeCertificates } from "../../test/transport/certificates.js";
+import { systemClock } from "../runtime/clock.js";
+import { Channels } from "../runtime/dial.js";
+import { route } from "../runtime/route.js";
+import { createRuntime } from "../runtime/runtime.js";
+import { serve } from "../runtime/serve.js";
 import { startRelay } from "./fixtures/relay.js";
 import {
   agentScript,
@@ -23,6 +30,7 @@ import {
   seeded,
 } from "./fixtures/scripted-cast.js";
 import { ServedEpisodes } from "./fixtures/served-episodes.js";
+import { createPeers } from "./peers.js";
 
 const named = (rolloutId: string) => ({ context: { episodeId: { rolloutId } } });
 const describes = ({ order }: ServedEpisodes): string[] => order.filter((call) => call.endsWith("describe"));
@@ -197,4 +205,27 @@ group("What a peer is, it is asked once for many episodes", () => {
     expect((await other).verdict).toBeDefined();
     expect(episodes.environment.count("describe")).toBe(1);
   });
+});
+
+it.skipIf(!hasOpenssl())("an endpoint that a peer told is shown the peer's client certificate", async () => {
+  const { authority, server, client } = makeCertificates();
+  const files = temporaryFolder({ "ca.pem": authority, "cert.pem": server.cert, "key.pem": server.key });
+  const runtime = createRuntime({});
+  const routes = [route(runtime, EnvironmentService, { describe: async () => ({ environment: "told" }) })];
+  await using told = await serve({
+    runtime,
+    services: [{ routes, live: () => 0, drain: async () => {} }],
+    tls: { cert: `${files}/cert.pem`, key: `${files}/key.pem`, clientCa: `${files}/ca.pem` },
+  });
+  await using channels = new Channels();
+  const { dial } = channels;
+  const environment = (address: object) => {
+    const environments = { world: { url: "http://127.0.0.1:1", ...address } };
+    const bindings = { environments, agents: {}, models: {}, sandboxes: [] };
+    const peer = createPeers(bindings, { dial, clock: systemClock }).environments.get("world");
+    return peer?.client({ repeat: false }, { url: told.url, caPem: authority });
+  };
+  const clientCert = { certPem: client.cert, keyPem: client.key };
+  expect(await environment({ clientCert })?.describe({})).toMatchObject({ environment: "told" });
+  await expect(environment({})?.describe({})).rejects.toThrow(/certificate/);
 });

@@ -114,7 +114,7 @@ function createPeer<D, C extends Describes<D>>(
   return {
     client(options, endpoint) {
       const all = authorized(options, address);
-      if (endpoint !== undefined) return connect(dial(endpoint), all);
+      if (endpoint !== undefined) return connect(dial(shown(endpoint, address)), all);
       const { onInstance } = all;
       return connect(dial(address), {
         ...all,
@@ -127,6 +127,11 @@ function createPeer<D, C extends Describes<D>>(
     describe: (asking) => description.get(asking),
     forget: () => description.forget(),
   };
+}
+
+/** An endpoint that a server told is the same server's: it is shown who calls as that one is (mutual TLS). */
+function shown(endpoint: PeerEndpoint, { clientCert }: PeerAddress): PeerEndpoint {
+  return clientCert === undefined ? endpoint : { ...endpoint, clientCert };
 }
 
 function authorized(options: ClientOptions, { credential }: PeerAddress): ClientOptions {

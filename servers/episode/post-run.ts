@@ -25,9 +25,12 @@ export type RunService = z.output<typeof runServiceSchema>;
  * Posts a task's row to a service that plays the episode, and reads its verdict. The call has no name by which it could
  * be repeated: it is made once, and what may have been delivered is never sent again (R2).
  */
-export async function postRun(service: RunService, { request, signal }: OutsidePlay): Promise<Played> {
+export async function postRun(
+  service: RunService,
+  { request, headers, signal }: OutsidePlay,
+): Promise<Played> {
   const row = rowOf(request.source.case === "task" ? request.source.value : undefined);
-  const http = httpFetch(service.headers);
+  const http = httpFetch({ ...headers, ...service.headers });
   try {
     const response = await http.fetch(service.url, { method: "POST", body: row, signal });
     const text = await readText(response, service.max_answer_bytes);

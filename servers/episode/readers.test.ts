@@ -198,7 +198,7 @@ group("An episode that nobody reads (EPI-E2-008)", () => {
 });
 
 group("Stop", () => {
-  it("ABANDON ends it: CANCELLED, no Verify, clean-up done, the reason told (EPI-STOP-001, -006)", async () => {
+  it("ABANDON ends it: CANCELLED, no Verify, clean-up done, the reason told (EPI-STOP-001, EPI-STOP-006)", async () => {
     const { episodes, ran } = await running();
     await using _ = episodes;
     expect((await episodes.stop(StopMode.ABANDON, "no longer wanted")).message?.alreadyStopped).toBe(false);
@@ -405,7 +405,7 @@ group("ReadTrajectory and Ack", () => {
     expect((await episodes.ack()).message?.alreadyAcked).toBe(false);
   });
 
-  it("after Ack events and trajectory are gone, the name and the outcome stay (EPI-ACK-001, -002)", async () => {
+  it("after Ack events and trajectory are gone, the name and the outcome stay (EPI-ACK-001, EPI-ACK-002)", async () => {
     await using episodes = await ServedEpisodes.start();
     const { outcome } = await episodes.run();
     expect((await episodes.ack()).message?.alreadyAcked).toBe(false);

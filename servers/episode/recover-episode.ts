@@ -51,7 +51,7 @@ export async function recoverEpisode(options: RecoverOptions): Promise<EpisodeOu
     onIntent: () => {},
     onReleased: (intent) => record.tell(released(intent)),
   });
-  for (const owned of ownedOf(peers, made.open)) stack.own(owned);
+  for (const owned of ownedOf(peers, made.open, record.watched)) stack.own(owned);
   await stack.releaseAll();
   const cleanUps = [...stack.results, ...made.gone.map(goneBefore)];
   record.left = made.open.filter(({ id }) =>

@@ -13,17 +13,18 @@ import {
 import { cutText, OperationFailure } from "../runtime/failure.js";
 import type { Owned } from "./clean-up-stack.js";
 import { episodeHeaders } from "./episode-run.js";
+import type { WatchedEpisode } from "./episode-watch.js";
 import type { Peer, Peers } from "./peers.js";
 
 /** Intents of earlier attempts, each once, as something that must be released. */
-export function ownedOf(peers: Peers, intents: readonly ResourceIntent[]): Owned[] {
+export function ownedOf(peers: Peers, intents: readonly ResourceIntent[], watched: WatchedEpisode): Owned[] {
   const distinct = new Map(
     intents.map((intent) => [`${intent.kind} ${intent.binding} ${intent.id}`, intent]),
   );
   return [...distinct.values()].map((intent) => ({
     intent,
     boundary: boundaryOf(intent.kind),
-    release: (options) => release(peers, intent, options),
+    release: (options) => release({ peers, watched }, intent, options),
   }));
 }
 
@@ -40,8 +41,14 @@ function boundaryOf(kind: ResourceKind): Boundary {
   }
 }
 
+interface Releasing {
+  readonly peers: Peers;
+  /** The episode that releases. */
+  readonly watched: WatchedEpisode;
+}
+
 async function release(
-  peers: Peers,
+  { peers, watched }: Releasing,
   intent: ResourceIntent,
   options: ClientCallOptions,
 ): Promise<CloseReceipt | undefined> {
@@ -49,13 +56,15 @@ async function release(
   const ids = episodeId === undefined ? {} : { episodeId };
   switch (kind) {
     case ResourceKind.ENVIRONMENT_SESSION:
-      return (await at(peers.environments, intent).close({ sessionId: id, ...ids }, options)).receipt;
+      return (await at(peers.environments, intent, watched).close({ sessionId: id, ...ids }, options))
+        .receipt;
     case ResourceKind.AGENT_SESSION:
-      return (await at(peers.agents, intent).close({ sessionId: id, ...ids }, options)).receipt;
+      return (await at(peers.agents, intent, watched).close({ sessionId: id, ...ids }, options)).receipt;
     case ResourceKind.GATEWAY:
-      return (await at(peers.models, intent).closeGateway({ gatewayId: id, ...ids }, options)).receipt;
+      return (await at(peers.models, intent, watched).closeGateway({ gatewayId: id, ...ids }, options))
+        .receipt;
     case ResourceKind.EPISODE: {
-      const client = at(peers.episodes, intent);
+      const client = at(peers.episodes, intent, watched);
       await endEpisode(client, { ...ids, reason: "a newer attempt of the rollout has begun" }, options);
       return undefined;
     }
@@ -65,11 +74,18 @@ async function release(
 }
 
 /** A client of the server that holds what was intended. Throws where it is not configured here any more. */
-function at<C, D>(peers: ReadonlyMap<string, Peer<C, D>>, intent: ResourceIntent): C {
+function at<C, D>(
+  peers: ReadonlyMap<string, Peer<C, D>>,
+  intent: ResourceIntent,
+  watched: WatchedEpisode,
+): C {
   const { binding, episodeId, endpoint } = intent;
   const peer = peers.get(binding);
   if (peer === undefined) throw notOurs(intent);
-  return peer.client(episodeId === undefined ? {} : { headers: episodeHeaders(episodeId) }, endpoint);
+  return peer.client(
+    episodeId === undefined ? {} : { headers: episodeHeaders(episodeId, watched) },
+    endpoint,
+  );
 }
 
 /** Nothing is dropped in silence: what nobody here can release stands in the outcome as left (EPI-OUT-006). */

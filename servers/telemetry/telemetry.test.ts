@@ -7,6 +7,7 @@ import { Controls, gatedWorld } from "../../test/rules/gated-world.js";
 import { environmentService } from "../environment/environment-service.js";
 import { createRuntime } from "../runtime/runtime.js";
 import { serve } from "../runtime/serve.js";
+import { collector } from "./fixtures/collector.js";
 import { metricsObserver, showLive, startTelemetry, traceObserver } from "./index.js";
 
 const { seed, step, close } = fixture;
@@ -37,22 +38,6 @@ async function served(telemetry: Awaited<ReturnType<typeof startTelemetry>>) {
     await server.close({ drainTimeoutMs: 0 });
   });
   return client;
-}
-
-/** A collector that keeps what it gets. */
-async function collector() {
-  const bodies: Buffer[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      bodies.push(Buffer.concat(chunks));
-      response.end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  return { bodies, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces` };
 }
 
 group("telemetry", () => {

@@ -1,5 +1,4 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { type Running, start } from "../../cli/fixtures/touchstone.js";
 import { temporaryFolder } from "../temporary-folder.js";
@@ -9,7 +8,7 @@ export const serverNames = ["world", "solver", "script", "episodes"] as const;
 export type ServerName = (typeof serverNames)[number];
 
 /** How many episodes a run has. */
-export const episodesOfRun = 240;
+export const episodesOfRun = 120;
 
 interface Place {
   readonly port: number;
@@ -18,7 +17,7 @@ interface Place {
 }
 
 /** Every server in a process of its own, at a fixed port, so that one that was killed comes back where it was. */
-export class Fleet {
+export class Fleet implements AsyncDisposable {
   readonly #folder: string;
   readonly #places: Record<ServerName, Place>;
   readonly #running = new Map<ServerName, Running>();
@@ -60,8 +59,9 @@ run:
   agents: { agent: solver }
   models: { agent: script }
   tasks: { file: tasks.jsonl }
-  concurrency: 48
-  attempts: 60
+  concurrency: 24
+  attempts: 1000
+  max_retry_delay: 500ms
 `;
     const folder = temporaryFolder({
       "script.jsonl": JSON.stringify({ task: "*", calls }),
@@ -110,22 +110,30 @@ run:
     return Number(/^touchstone_live\{.*\} (\d+)/m.exec(text)?.[1] ?? 0);
   }
 
-  /** What a server has said. */
-  async end(): Promise<void> {
-    for (const name of serverNames) await this.kill(name);
+  /** Kills what runs; its folder goes with the test. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(serverNames.map((name) => this.kill(name)));
   }
 }
 
+/** Below the ports that outgoing connections take: one of those might sit where a killed server comes back. */
+let nextPort = 10_000 + (process.pid % 1000) * 20;
+
 async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve) => {
-          server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
-        }),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  const ports: number[] = [];
+  while (ports.length < count) {
+    const port = nextPort;
+    nextPort += 1;
+    if (await isFree(port)) ports.push(port);
+  }
   return ports;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const free = await new Promise<boolean>((resolve) => {
+    server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true));
+  });
+  if (free) await new Promise((resolve) => server.close(resolve));
+  return free;
 }

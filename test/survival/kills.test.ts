@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, expect, describe as group, it } from "vitest";
+import { expect, describe as group, it } from "vitest";
 import { failuresOf, metricsOf, type Running, rolloutsOf } from "../../cli/fixtures/touchstone.js";
 import { seededRandom } from "../seeded-random.js";
 import { episodesOfRun, Fleet, type ServerName, serverNames } from "./fleet.js";
@@ -19,16 +19,21 @@ async function busy(fleet: Fleet, run: Running): Promise<number> {
   return 0;
 }
 
+/** Failed attempts by kind and stage. */
+type Tally = Map<string, number>;
+
 /** Every planned episode has exactly one end, and what failed says what happened. */
-function check(folder: string): void {
+function check(folder: string, tally: Tally): void {
   const rollouts = rolloutsOf(folder);
   const ids = rollouts.map(({ rollout_id }) => rollout_id);
   expect(new Set(ids).size, "scored twice").toBe(ids.length);
-  const failures = failuresOf(folder);
-  for (const { failure } of failures) {
+  for (const { failure } of failuresOf(folder)) {
+    expect(failure.retry, JSON.stringify(failure)).toBe("RETRY_NEW_ATTEMPT");
     expect(failure.kind, JSON.stringify(failure)).toMatch(/^FAILURE_KIND_/);
     expect(failure.kind, JSON.stringify(failure)).not.toMatch(/UNSPECIFIED|INTERNAL/);
     expect(failure.stage, JSON.stringify(failure)).toMatch(/^STAGE_/);
+    const what = `${failure.kind}/${failure.stage}`;
+    tally.set(what, (tally.get(what) ?? 0) + 1);
   }
   const { coverage } = metricsOf(folder);
   expect(coverage).toMatchObject({ expected: episodesOfRun, unfinished: 0, not_begun: 0 });
@@ -37,23 +42,19 @@ function check(folder: string): void {
   for (const { reward } of rollouts) expect(reward).toBe(1);
 }
 
-// It takes a quarter of an hour: `TOUCHSTONE_KILLS=1 npx vitest run test/survival/kills.test.ts`.
-const asked = process.env["TOUCHSTONE_KILLS"] === "1";
-
-group.skipIf(!asked)(`what is killed comes back, and nothing is lost (seed ${seed})`, () => {
-  let fleet: Fleet;
-  beforeAll(async () => {
-    console.log(`TOUCHSTONE_KILL_SEED=${seed}`);
-    fleet = await Fleet.start();
-  }, 60_000);
-  afterAll(() => fleet.end());
-
+// Again with the same moments: `TOUCHSTONE_KILL_SEED=... npx vitest run test/survival/kills.test.ts`.
+group(`what is killed comes back, and nothing is lost (TOUCHSTONE_KILL_SEED=${seed})`, () => {
   const victims: readonly (ServerName | "run")[] = [...serverNames, "run"];
-  it.each(victims)(
+  it.concurrent.for(victims)(
     "SIGKILL of %s, 20 times at random moments with 8 episodes in flight or more",
-    async (victim) => {
+    { timeout: 900_000 },
+    async (victim, { expect }) => {
+      await using fleet = await Fleet.start();
       const random = seededRandom(`${seed}/${victim}`);
       const evidence: number[] = [];
+      const tally: Tally = new Map();
+      const began = performance.now();
+      let runs = 0;
       for (let turn = 0; evidence.length < kills; turn += 1) {
         const out = `${victim}-${turn}`;
         let run = fleet.run(out, false);
@@ -73,12 +74,17 @@ group.skipIf(!asked)(`what is killed comes back, and nothing is lost (seed ${see
           }
         }
         const ended = await run.ended;
+        check(fleet.folderOf(out), tally);
         expect(ended.code, ended.stderr).toBe(0);
-        check(fleet.folderOf(out));
+        runs += 1;
       }
       expect(evidence).toHaveLength(kills);
       expect(Math.min(...evidence)).toBeGreaterThanOrEqual(inFlight);
-      console.log(`${victim}: ${kills} kills, episodes in flight at each: ${evidence.join(" ")}`);
+      const seconds = Math.round((performance.now() - began) / 1000);
+      console.log(
+        `${victim}: ${kills} kills in ${seconds} s over ${runs * episodesOfRun} episodes; in flight at each: ${evidence.join(" ")}; failed attempts:`,
+        Object.fromEntries(tally),
+      );
       // Nothing is left of all that: no session, no gateway, no episode.
       await expect
         .poll(() => Promise.all(serverNames.map((name) => fleet.live(name))), {
@@ -87,6 +93,5 @@ group.skipIf(!asked)(`what is killed comes back, and nothing is lost (seed ${see
         })
         .toEqual(serverNames.map(() => 0));
     },
-    600_000,
   );
 });

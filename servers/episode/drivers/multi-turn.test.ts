@@ -68,7 +68,7 @@ group("multi_turn", () => {
     expect(names).not.toContain(undefined);
   });
 
-  it("gives each its own session, and what it was shown since its last turn (EPI-DRV-004, ALL-PRIV-005)", async () => {
+  it("gives each its own session, and what it was shown since its last turn (EPI-DRV-004, EPI-OUT-004, ALL-PRIV-005)", async () => {
     const { episodes, ran } = await play(support);
     await using _ = episodes;
     expect(heardBy(episodes, "user")).toEqual([["you are user"], ["answer 0"], ["answer 1"]]);
