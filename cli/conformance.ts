@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { explainCommand } from "./conformance/explain.js";
+import { initCommand } from "./conformance/init.js";
 import { listCommand } from "./conformance/list.js";
 import { runCommand } from "./conformance/run.js";
 
@@ -7,6 +8,7 @@ import { runCommand } from "./conformance/run.js";
 export function conformanceCommand(): Command {
   return new Command("conformance")
     .description("Certify a server, in any language: does it keep the contract?")
+    .addCommand(initCommand())
     .addCommand(runCommand())
     .addCommand(listCommand())
     .addCommand(explainCommand());

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import pc from "picocolors";
-import { readCatalogue } from "../../conformance/catalogue/catalogue.js";
+import { type Catalogue, readCatalogue } from "../../conformance/catalogue/catalogue.js";
 import type { Profile } from "../../conformance/catalogue/profile.js";
 import {
   type ConformanceFile,
@@ -8,25 +9,24 @@ import {
   FixtureError,
   readConformanceFile,
 } from "../../conformance/fixture/conformance-file.js";
+import { htmlReport } from "../../conformance/report/html.js";
+import { junitReport } from "../../conformance/report/junit.js";
+import { markdownReport } from "../../conformance/report/markdown.js";
 import { terminalReport } from "../../conformance/report/terminal.js";
 import { chosen } from "../../conformance/runner/pattern.js";
 import type { RunResult } from "../../conformance/runner/result.js";
 import { runConformance } from "../../conformance/runner/run-conformance.js";
 import { runnableProfiles, suiteOf } from "../../conformance/runner/suites.js";
-import type { Target } from "../../conformance/subject/connection.js";
 import { type ProcessSubject, StartError, startSubject } from "../../conformance/subject/process-subject.js";
 import { ConfigError } from "../../servers/composition/config-error.js";
 import { conformanceExitCodes } from "./exit-codes.js";
+import { type TargetFlags, targetOf } from "./target.js";
 
 /** Options of `conformance run`. */
-export interface RunFlags {
+export interface RunFlags extends TargetFlags {
   readonly target?: string;
   readonly exec?: string;
   readonly config: string;
-  readonly header: readonly string[];
-  readonly ca?: string;
-  readonly clientCert?: string;
-  readonly clientKey?: string;
   readonly json?: string;
   readonly html?: string;
   readonly junit?: string;
@@ -63,7 +63,7 @@ export async function runProfile(
     const url = started?.url ?? flags.target ?? "";
     const result = await runConformance({
       profile,
-      target: targetOf(url, flags, file),
+      target: targetOf(url, flags, file.headers),
       file,
       patterns,
       smoke: flags.smoke,
@@ -74,10 +74,11 @@ export async function runProfile(
       ...(flags.exec === undefined ? {} : { exec: flags.exec }),
       ...(flags.seed === undefined ? {} : { seed: flags.seed }),
     });
-    write(result, flags);
+    const catalogue = readCatalogue();
+    write(result, flags, catalogue);
     const how = flags.exec === undefined ? `--target ${url}` : `--exec ${JSON.stringify(flags.exec)}`;
     const command = `touchstone conformance run ${profile} ${how} --config ${flags.config}`;
-    const report = terminalReport(result, { catalogue: readCatalogue(), paint: pc, rerun: { command } });
+    const report = terminalReport(result, { catalogue, paint: pc, rerun: { command } });
     process.stdout.write(`${report}\n`);
     return exitCodeOf(result);
   } catch (error) {
@@ -110,31 +111,19 @@ function fileOf(flags: RunFlags): ConformanceFile {
   }
 }
 
-function targetOf(url: string, flags: RunFlags, file: ConformanceFile): Target {
-  const whole = /^[^/]+:\d+$/.test(url) ? `http://${url}` : url;
-  const given = flags.header.map((header) => {
-    const [name = "", ...value] = header.split(":");
-    if (name.trim() === "" || value.length === 0) {
-      throw new ConfigError([`--header: expected name:value, found a text without a colon`]);
-    }
-    return [name.trim().toLowerCase(), value.join(":").trim()] as const;
-  });
-  const pem = (path: string | undefined): Buffer | undefined =>
-    path === undefined ? undefined : readFileSync(path);
-  const [ca, cert, key] = [pem(flags.ca), pem(flags.clientCert), pem(flags.clientKey)];
-  return {
-    url: whole,
-    headers: { ...file.headers, ...Object.fromEntries(given) },
-    tls: {
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-    },
-  };
-}
-
-function write(result: RunResult, flags: RunFlags): void {
-  if (flags.json !== undefined) writeFileSync(flags.json, `${JSON.stringify(result, null, 2)}\n`);
+/** Writes the reports that were asked for. */
+function write(result: RunResult, flags: RunFlags, catalogue: Catalogue): void {
+  const reports: [string | undefined, () => string][] = [
+    [flags.json, () => `${JSON.stringify(result, null, 2)}\n`],
+    [flags.html, () => htmlReport(result, catalogue)],
+    [flags.junit, () => junitReport(result)],
+    [flags.markdown, () => markdownReport(result, catalogue)],
+  ];
+  for (const [path, make] of reports) {
+    if (path === undefined) continue;
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, make());
+  }
 }
 
 function exitCodeOf(result: RunResult): number {

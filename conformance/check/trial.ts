@@ -4,6 +4,7 @@ import type { Seen } from "../subject/seen.js";
 import type { WireLog } from "../subject/wire-log.js";
 import { Finding, MissingFixture, NotApplicable } from "./finding.js";
 import { type Judge, judgeOf } from "./judge.js";
+import type { OwnProcess } from "./own-process.js";
 
 /** What every check works with, whatever its profile. */
 export interface Trial {
@@ -17,6 +18,8 @@ export interface Trial {
   id(label: string): string;
   /** A connection of its own, cut when the check ends. */
   connect(stack?: Stack): Connection;
+  /** The check's own process, which its connections go to: in the lane `process` alone. */
+  process(): OwnProcess;
   /** A line of conformance.yaml that must be there: without it the clause is not-testable, a failure. */
   must<T>(value: T, path: string): NonNullable<T>;
   /** A line that need not be there: without it the check is listed as needs-input. */
@@ -37,9 +40,12 @@ export interface Trial {
 /** What the runner gives a trial. */
 export interface TrialContext {
   readonly entry: CatalogueEntry;
+  /** Where its next connection goes. */
   readonly target: Target;
   readonly stack: Stack;
   readonly signal: AbortSignal;
+  /** The check's own process; undefined outside the lane `process`. */
+  readonly process: OwnProcess | undefined;
   readonly log: WireLog;
   /** Unique within the subject's life. */
   readonly prefix: string;
@@ -55,7 +61,7 @@ export function openTrial(context: TrialContext): {
   readonly observed: Map<string, string>;
   readonly connections: readonly Connection[];
 } {
-  const { entry, target, log, prefix, signal } = context;
+  const { entry, log, prefix, signal } = context;
   const connections: Connection[] = [];
   const observed = new Map<string, string>();
   let ids = 0;
@@ -66,10 +72,14 @@ export function openTrial(context: TrialContext): {
     judge: judgeOf(entry),
     signal,
     stack: context.stack,
+    process() {
+      if (context.process === undefined) throw new Error("a check of the lane `process` alone has a process");
+      return context.process;
+    },
     id: (label) => `${prefix}-${label}-${ids++}`,
     connect(stack = context.stack) {
       const connection = openConnection({
-        target,
+        target: context.target,
         stack,
         number: connections.length,
         log,

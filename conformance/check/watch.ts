@@ -11,6 +11,8 @@ export interface Watch {
   readonly id: string;
   readonly clause: string;
   readonly title: string;
+  /** Why the clause does not arise for this subject; absent: it does. */
+  readonly notApplicable?: string | undefined;
   /** Judges one thing, or leaves it. Throws a Finding. */
   see(seen: Seen, judge: Judge): void;
 }
@@ -21,11 +23,13 @@ export interface WatchInit {
   readonly clause: string;
   readonly name: string;
   readonly title: string;
+  readonly notApplicable?: string | undefined;
 }
 
 /** Defines a watch. */
 export function watch(init: WatchInit, see: Watch["see"]): Watch {
-  return { id: `${init.clause}.${init.name}`, clause: init.clause, title: init.title, see };
+  const { name, ...rest } = init;
+  return { id: `${init.clause}.${name}`, ...rest, see };
 }
 
 /** A watch at work: what it has found so far. */

@@ -61,7 +61,12 @@ export const referenceVariants = {
 /** Name of a launch. */
 export type VariantName = keyof typeof referenceVariants;
 
-/** Whether there is a launch of this name. */
-export function isVariantName(name: string): name is VariantName {
-  return Object.hasOwn(referenceVariants, name);
+/** A launch by its name. Throws an Error that tells the names. */
+export function variantOf(name: string): ReferenceVariant {
+  const found = Object.entries(referenceVariants).find(([known]) => known === name);
+  if (found === undefined) {
+    const known = Object.keys(referenceVariants).join(", ");
+    throw new Error(`expected one of the variants ${known}, found ${name}`);
+  }
+  return found[1];
 }

@@ -12,7 +12,8 @@ import { openTrial, type TrialContext } from "../check/trial.js";
 import type { ConformanceFile } from "../fixture/conformance-file.js";
 import { openConnection, type Stack, type Target } from "../subject/connection.js";
 import type { Seen } from "../subject/seen.js";
-import { type WireEvent, wireLog } from "../subject/wire-log.js";
+import { type WireEvent, type WireLog, wireLog } from "../subject/wire-log.js";
+import { type HeldProcess, holdProcess } from "./own-process.js";
 import type { CleanUp, ProfileSuite } from "./profile-suite.js";
 import type { CheckResult, Verdict } from "./verdict.js";
 
@@ -20,6 +21,8 @@ import type { CheckResult, Verdict } from "./verdict.js";
 export interface RunContext<T, D> {
   readonly suite: ProfileSuite<T, D>;
   readonly target: Target;
+  /** Command that starts the subject, for checks of the lane `process`; undefined: there is none. */
+  readonly exec: string | undefined;
   readonly file: ConformanceFile;
   readonly described: D;
   /** Unique for the run: part of every id. */
@@ -48,9 +51,19 @@ export async function runCheck<T, D>(
   entry: CatalogueEntry,
   { stack, ...run }: RunContext<T, D> & { readonly stack: Stack },
 ): Promise<CheckResult & { readonly leftovers: readonly string[] }> {
-  const { suite, target, file, described, runId, elapsed } = run;
+  const { suite, file, described, runId, elapsed } = run;
   const started = elapsed();
-  const log = wireLog(elapsed, [...Object.values(target.headers), ...Object.values(file.headers)]);
+  const log = wireLog(elapsed, [...Object.values(run.target.headers), ...Object.values(file.headers)]);
+  const of = { check: check.id, clause: check.clause, level: entry.level, title: check.title, stack };
+  const took = (): number => Math.round(elapsed() - started);
+  let held: HeldProcess | undefined;
+  try {
+    if (check.lane === "process" && run.exec !== undefined) held = await ownProcess(run.exec, run, log);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const outcome: Outcome = { ...noOutcome, verdict: "could-not-run", reason };
+    return { ...of, ...outcome, observed: {}, wire: [], took: took(), leftovers: [] };
+  }
   const watchdog = new AbortController();
   const seconds = check.within * run.timeScale;
   const hangs = new Error(`nothing came within ${seconds} s (a watchdog: --time-scale raises it)`);
@@ -59,7 +72,10 @@ export async function runCheck<T, D>(
   const cleanUps: CleanUp[] = [];
   const context: TrialContext = {
     entry,
-    target,
+    get target() {
+      return held === undefined ? run.target : { ...run.target, url: held.url };
+    },
+    process: held?.own,
     stack,
     signal,
     log,
@@ -87,19 +103,37 @@ export async function runCheck<T, D>(
     hanging(watchdog.signal, () => lastOf(log.events)),
   ]);
   clearTimeout(timer);
-  const leftovers = await clean(cleanUps, { target, stack, log });
+  // What was open in a process of its own ends with it.
+  const leftovers = held === undefined ? await clean(cleanUps, { target: run.target, stack, log }) : [];
   for (const connection of connections) connection.cut();
+  await held?.[Symbol.asyncDispose]();
   return {
-    check: check.id,
-    clause: check.clause,
-    title: check.title,
-    stack,
+    ...of,
     ...outcome,
     observed: Object.fromEntries(observed),
-    wire: outcome.verdict === "pass" ? [] : log.events,
-    took: Math.round(elapsed() - started),
+    wire: outcome.verdict === "pass" ? [] : [...log.events],
+    took: took(),
     leftovers,
   };
+}
+
+/** A process for one check. What it connects to beside its own target lives as long as the run's signal lets it. */
+function ownProcess(
+  exec: string,
+  { target, signal }: Pick<RunContext<never, never>, "target" | "signal">,
+  log: WireLog,
+): Promise<HeldProcess> {
+  return holdProcess(exec, {
+    connect: (url) =>
+      openConnection({
+        target: { ...target, url },
+        stack: "connect-node",
+        number: -2,
+        log,
+        signal,
+        onSeen: () => undefined,
+      }),
+  });
 }
 
 /** Only a Finding can say `fail`: whatever else is thrown is the suite's own trouble, or the subject's absence. */
@@ -112,7 +146,8 @@ export function outcomeOf(error: unknown, entry: CatalogueEntry): Outcome {
   if (error instanceof MissingFixture) {
     return {
       ...noOutcome,
-      verdict: error.mandatory ? "not-testable" : "needs-input",
+      // Only what must hold counts as failed where it cannot be tested.
+      verdict: error.mandatory && entry.level === "MUST" ? "not-testable" : "needs-input",
       reason: error.message,
     };
   }

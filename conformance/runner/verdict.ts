@@ -1,4 +1,4 @@
-import type { WireEvent } from "../subject/wire-log.js";
+import { z } from "zod";
 
 /**
  * How a check ended:
@@ -12,17 +12,21 @@ import type { WireEvent } from "../subject/wire-log.js";
  * - `could-not-run`: the subject could not be brought to where the question is asked;
  * - `harness-error`: the suite itself broke.
  */
-export type Verdict =
-  | "pass"
-  | "fail"
-  | "warn"
-  | "not-applicable"
-  | "not-testable"
-  | "needs-input"
-  | "observed"
-  | "inconclusive"
-  | "could-not-run"
-  | "harness-error";
+export const verdicts = [
+  "pass",
+  "fail",
+  "warn",
+  "not-applicable",
+  "not-testable",
+  "needs-input",
+  "observed",
+  "inconclusive",
+  "could-not-run",
+  "harness-error",
+] as const;
+
+/** How a check ended. */
+export type Verdict = (typeof verdicts)[number];
 
 /** Verdicts that leave a run incomplete: it says nothing about the subject. */
 export const incompleteVerdicts: ReadonlySet<Verdict> = new Set([
@@ -31,25 +35,34 @@ export const incompleteVerdicts: ReadonlySet<Verdict> = new Set([
   "harness-error",
 ]);
 
+const wireEventSchema = z.strictObject({
+  at: z.number().describe("Milliseconds since the run began."),
+  connection: z
+    .int()
+    .describe("Connection that it was seen on, numbered within the check; -1: of the clean-up."),
+  call: z.string().describe("Call that it belongs to; empty: the connection."),
+  kind: z.enum(["request", "headers", "message", "end", "note"]),
+  text: z.string().describe("Its content, secrets taken out, cut where it is long."),
+});
+
 /** One check as it was judged. */
-export interface CheckResult {
-  /** `ENV-STEP-017.by-action-id` */
-  readonly check: string;
-  readonly clause: string;
-  readonly title: string;
-  /** Client library that it ran on. */
-  readonly stack: string;
-  readonly verdict: Verdict;
-  /** What was judged; empty where nothing failed. */
-  readonly subject: string;
-  readonly expected: string;
-  readonly actual: string;
-  /** Why it did not run, or what broke. */
-  readonly reason: string;
-  /** What the contract leaves open, as seen. */
-  readonly observed: Readonly<Record<string, string>>;
-  /** The newest wire events of a check that did not pass. */
-  readonly wire: readonly WireEvent[];
-  /** Milliseconds. */
-  readonly took: number;
-}
+export const checkResultSchema = z.strictObject({
+  check: z.string().describe("`ENV-STEP-017.by-action-id`"),
+  clause: z.string().describe("`ENV-STEP-017`"),
+  level: z.enum(["MUST", "SHOULD", "MAY"]),
+  title: z.string(),
+  stack: z
+    .string()
+    .describe("Client library that it ran on; all: a clause judged on everything that was seen."),
+  verdict: z.enum(verdicts),
+  subject: z.string().describe("What was judged; empty where nothing failed."),
+  expected: z.string(),
+  actual: z.string(),
+  reason: z.string().describe("Why it did not run, or what broke."),
+  observed: z.record(z.string(), z.string()).describe("What the contract leaves open, as seen."),
+  wire: z.array(wireEventSchema).describe("The newest wire events of a check that did not pass."),
+  took: z.number().describe("Milliseconds."),
+});
+
+/** One check as it was judged. */
+export type CheckResult = z.infer<typeof checkResultSchema>;

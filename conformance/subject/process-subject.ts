@@ -13,6 +13,8 @@ export interface ProcessSubject extends AsyncDisposable {
   readonly ended: Promise<number | null>;
   /** Signals its whole group. */
   signal(name: NodeJS.Signals): void;
+  /** A process of its group lives, itself or a child that it left. */
+  groupLives(): boolean;
 }
 
 /** It did not come up, and what it said. */
@@ -104,6 +106,16 @@ function killGroup(child: ChildProcess, name: NodeJS.Signals): void {
   }
 }
 
+function groupLives({ pid }: ChildProcess): boolean {
+  if (pid === undefined) return false;
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function subjectOf(
   child: ChildProcess,
   { url, ended, output }: { url: string; ended: Promise<number | null>; output: () => string },
@@ -126,6 +138,7 @@ function subjectOf(
     },
     ended,
     signal: (name) => killGroup(child, name),
+    groupLives: () => groupLives(child),
     async [Symbol.asyncDispose]() {
       child.stdin?.end();
       if (!(await within(1))) killGroup(child, "SIGTERM");

@@ -11,13 +11,20 @@ import { errorWatches } from "../shared/errors.js";
 import { sharedChecks } from "../shared/index.js";
 import { describeEnvironmentChecks } from "./describe.js";
 import { type EnvironmentTrial, environmentTrial } from "./environment-trial.js";
+import { forkChecks } from "./fork.js";
 import { listingChecks, unlistedChecks } from "./listing.js";
+import { metricsChecks } from "./metrics.js";
+import { multiAgentChecks } from "./multi-agent.js";
 import { rewardWatches } from "./reward-watches.js";
 import { seedChecks } from "./seed.js";
 import { sharedEnvironment } from "./shared.js";
+import { stageChecks } from "./stages.js";
+import { statelessVerifyChecks } from "./stateless-verify.js";
 import { stepChecks, toolChecks } from "./step.js";
+import { stepBatchChecks } from "./step-batch.js";
 import { stepStreamChecks } from "./step-stream.js";
 import { verifyChecks } from "./verify.js";
+import { watchStepsChecks } from "./watch-steps.js";
 
 function opensSession(request: object): request is SeedRequest | ForkRequest {
   const name = "$typeName" in request ? request.$typeName : "";
@@ -36,6 +43,13 @@ export const environmentSuite: ProfileSuite<EnvironmentTrial, EnvironmentService
     ...toolChecks,
     ...verifyChecks,
     ...stepStreamChecks,
+    ...stepBatchChecks,
+    ...watchStepsChecks,
+    ...metricsChecks,
+    ...statelessVerifyChecks,
+    ...forkChecks,
+    ...stageChecks,
+    ...multiAgentChecks,
     ...sharedChecks(sharedEnvironment),
   ],
   watches: (described) => [...errorWatches, ...rewardWatches(described)],

@@ -30,9 +30,9 @@ export function rewardWatches({ declarations }: EnvironmentServiceDescribeRespon
         clause: "ENV-STEP-003",
         name: "every-step",
         title: "A reward is there on each step for STEP, on none for TERMINAL.",
+        notApplicable: timing === RewardTiming.HYBRID ? "the subject declares HYBRID" : undefined,
       },
       (seen, judge) => {
-        if (timing !== RewardTiming.STEP && timing !== RewardTiming.TERMINAL) return;
         for (const { outcomes, stepIndex } of all<StepResponse>(seen, "touchstone.v1.StepResponse")) {
           for (const { agentId, reward } of outcomes) {
             const there = reward !== undefined;

@@ -1,0 +1,5 @@
+import type { Mutant } from "./mutant.js";
+import { repeatMutants } from "./repeats.js";
+
+/** Every server that breaks one clause. */
+export const allMutants: readonly Mutant[] = [...repeatMutants];

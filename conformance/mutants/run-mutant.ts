@@ -1,0 +1,103 @@
+import { fileURLToPath } from "node:url";
+import { create } from "@bufbuild/protobuf";
+import { EnvironmentServiceDescribeResponseSchema } from "../../gen/index.js";
+import { readCatalogue } from "../catalogue/catalogue.js";
+import { readConformanceFile } from "../fixture/conformance-file.js";
+import { referenceParts, serveParts } from "../reference/parts.js";
+import { referenceVariants, type VariantName } from "../reference/variants.js";
+import type { RunResult } from "../runner/result.js";
+import { runConformance } from "../runner/run-conformance.js";
+import { suiteOf } from "../runner/suites.js";
+import { incompleteVerdicts } from "../runner/verdict.js";
+import type { Build, Mutant } from "./mutant.js";
+
+/** What came of a run against a server of the reference world. */
+export interface MutantRun {
+  /** Ids of the checks that failed or warned, sorted. */
+  readonly failing: readonly string[];
+  /** Ids of the checks that came to no verdict, each with its reason. */
+  readonly incomplete: readonly string[];
+  /** Why nothing could be said; empty: something could. */
+  readonly blocked: string;
+  /** Sessions that stayed behind, stray rejections. */
+  readonly findings: readonly string[];
+  /** Of the MUST checks that came to a verdict, how many failed. */
+  readonly failedMusts: number;
+  readonly judgedMusts: number;
+  /** Milliseconds. */
+  readonly took: number;
+}
+
+/** What is run, and on which launch. */
+export interface RunScope {
+  readonly variant: VariantName;
+  /** Check ids or clauses; empty: the whole profile. */
+  readonly patterns: readonly string[];
+  /** Checks that take minutes run too. */
+  readonly slow?: boolean;
+}
+
+/** Order of the checks: the same each time, so that what fails can be compared. */
+const seed = "kill-matrix";
+
+/** Serves the reference world with a fault in it, and judges it. */
+export async function judgeBuild(
+  build: Build,
+  { variant, patterns, slow = false }: RunScope,
+): Promise<MutantRun> {
+  const launch = referenceVariants[variant];
+  const file = readConformanceFile(fileURLToPath(new URL(`../reference/${launch.config}`, import.meta.url)));
+  await using server = await serveParts(build(referenceParts(launch)));
+  const result = await runConformance({
+    profile: "environment",
+    target: { url: server.url, headers: file.headers },
+    file,
+    patterns,
+    seed,
+    slow,
+    allowDestructive: true,
+  });
+  return summaryOf(result);
+}
+
+function summaryOf({ checks, blocked, findings, took }: RunResult): MutantRun {
+  const { entries } = readCatalogue();
+  const wrong = checks.filter(({ verdict }) => verdict === "fail" || verdict === "warn");
+  const incomplete = checks.filter(
+    ({ verdict }) => incompleteVerdicts.has(verdict) || verdict === "not-testable",
+  );
+  const musts = checks.filter(
+    ({ verdict, clause }) =>
+      (verdict === "pass" || verdict === "fail") && entries.get(clause)?.level === "MUST",
+  );
+  return {
+    failing: unique(wrong.map(({ check }) => check)),
+    incomplete: unique(incomplete.map(({ check, verdict, reason }) => `${check}: ${verdict}: ${reason}`)),
+    blocked: blocked === null || checks.length > 0 ? "" : `${blocked.cause}: ${blocked.reason}`,
+    findings: findings.map(({ check, text }) => `${check}: ${text}`),
+    failedMusts: musts.filter(({ verdict }) => verdict === "fail").length,
+    judgedMusts: musts.length,
+    took,
+  };
+}
+
+const unique = (ids: readonly string[]): string[] => [...new Set(ids)].sort();
+
+/** The watches of a subject that declares nothing: which there are does not depend on it. */
+const watches = suiteOf("environment").watches(create(EnvironmentServiceDescribeResponseSchema));
+
+/** Ids of the checks and watches that judge a clause in the environment profile. */
+export function checksOfClause(clause: string): string[] {
+  const all = [...suiteOf("environment").checks, ...watches];
+  return all.filter((one) => one.clause === clause).map(({ id }) => id);
+}
+
+/** What brings things to light that watches judge. */
+const traffic = ["ALL-REFUSE-*", "ALL-FAIL-*", "ENV-SEED-*", "ENV-STEP-*", "ENV-VRFY-*"];
+
+/** What a mutant is run with where not the whole profile is: the area of its clause. */
+export function areaOf({ clause, also = [] }: Mutant): string[] {
+  const area = `${clause.slice(0, clause.lastIndexOf("-"))}-*`;
+  const watched = watches.some((one) => one.clause === clause);
+  return [...new Set([area, ...(watched ? traffic : []), ...also])];
+}
