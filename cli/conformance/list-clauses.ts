@@ -1,7 +1,7 @@
 import { readCatalogue } from "../../conformance/catalogue/catalogue.js";
 import type { Profile } from "../../conformance/catalogue/profile.js";
 import { fits } from "../../conformance/runner/pattern.js";
-import { runnableProfiles, suiteOf } from "../../conformance/runner/suites.js";
+import { judgesOf, runnableProfiles } from "../../conformance/runner/suites.js";
 import { ConfigError } from "../../servers/composition/config-error.js";
 
 /** A clause as `list --json` tells it. */
@@ -24,7 +24,9 @@ export interface ListedClause {
 
 /** The clauses that any pattern fits, by id or by a check's; of one profile where it is given. Throws ConfigError. */
 export function listClauses(patterns: readonly string[], profile?: string): ListedClause[] {
-  const checks = runnableProfiles.flatMap((name) => suiteOf(name).checks);
+  const checks = runnableProfiles.flatMap((name) =>
+    judgesOf(name).map(({ id, clause, title }) => ({ id, clause, title, profile: name })),
+  );
   const all = [...readCatalogue().entries.values()].map(
     (entry): ListedClause => ({
       id: entry.id,
@@ -37,7 +39,7 @@ export function listClauses(patterns: readonly string[], profile?: string): List
       input: entry.input,
       checks: checks
         .filter((check) => check.clause === entry.id)
-        .map(({ id, profile: of, title }) => ({ id, profile: of, title })),
+        .map(({ clause: _clause, ...check }) => check),
       mutants: entry.mutants,
     }),
   );

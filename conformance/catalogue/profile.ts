@@ -1,15 +1,8 @@
-/** What a subject is certified for: one service of the contract with its shared clauses, or the wire below it. */
-export type Profile = "environment" | "agent-session" | "model" | "sandbox" | "episode" | "transport";
+/** What a subject can be certified for: a service of the contract with its shared clauses, or the wire below it. */
+export const profiles = ["environment", "agent-session", "model", "sandbox", "episode", "transport"] as const;
 
-/** All profiles. */
-export const profiles: readonly Profile[] = [
-  "environment",
-  "agent-session",
-  "model",
-  "sandbox",
-  "episode",
-  "transport",
-];
+/** What a subject is certified for. */
+export type Profile = (typeof profiles)[number];
 
 /** Area of a profile's own clauses, the first part of their ids. */
 export const areaOf: Readonly<Record<Profile, string>> = {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { profiles } from "./profile.js";
 
 /** Code and reason of a refusal; several codes or reasons where the contract leaves a choice. */
 export const expectedRefusalSchema = z.strictObject({
@@ -28,8 +29,8 @@ export const requirementSchema = z.strictObject({
     .default("none"),
   /** Why a stranger cannot observe it, and where it is checked instead. */
   unobservable: z.string().optional(),
-  /** Why it has no check yet. */
-  planned: z.string().optional(),
+  /** Profiles in which it has no check yet, and why. */
+  planned: z.partialRecord(z.enum(profiles), z.string()).optional(),
   /** The refusal that it demands, where it demands one: there is no default. */
   expects: expectedRefusalSchema.optional(),
   /** Names of the mutants that a check of it must kill. */

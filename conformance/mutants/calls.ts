@@ -55,7 +55,7 @@ export function aroundCalls(handle: Handle): Build {
 function handled(service: HeldService, handle: Handle): HeldService {
   const ask: Ask = async (rpc, request, context) => {
     const route = service.routes.find((one) => one.service.typeName === EnvironmentService.typeName);
-    const served = (route?.implementation as Record<string, Served | undefined>)[rpc];
+    const served = ((route?.implementation ?? {}) as Record<string, Served | undefined>)[rpc];
     return (await served?.(request, context)) as AnswerOf<typeof rpc>;
   };
   const routes = service.routes.map((route): ServiceRoute => {
@@ -299,7 +299,7 @@ export function inDescriptors(
   change: (descriptor: SessionDescriptor, request: SeedRequest | ForkRequest) => unknown,
 ): Build {
   const changed = (
-    { session }: { session?: SessionDescriptor },
+    { session }: { session?: SessionDescriptor | undefined },
     request: SeedRequest | ForkRequest,
   ): void => {
     if (session !== undefined) change(session, request);

@@ -12,6 +12,7 @@ import {
   tellingCalls,
   thenDo,
 } from "./calls.js";
+import { reasonOf } from "./errors-told.js";
 import type { Build, Mutant } from "./mutant.js";
 import { inLedger, inWork, together } from "./seams.js";
 

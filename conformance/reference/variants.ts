@@ -26,9 +26,9 @@ export const referenceVariants = {
     config: "conformance.yaml",
   },
   core: {
-    what: "Seed, Verify and Close alone",
+    what: "Seed, Verify and Close alone; sessions end by their age",
     world: { steps: false },
-    limits: { closeGraceMs },
+    limits: { closeGraceMs, maxLifetimeMs: 8_000 },
     config: "conformance.core.yaml",
   },
   "multi-agent": {
@@ -53,7 +53,7 @@ export const referenceVariants = {
   capacity: {
     what: "as full, with places for few sessions and a short queue",
     world: { steps: true },
-    limits: { closeGraceMs, maxSessions: 64, queueTimeoutMs: 1_000, maxLifetimeMs: 20_000 },
+    limits: { closeGraceMs, maxSessions: 64, queueTimeoutMs: 1_000 },
     config: "conformance.capacity.yaml",
   },
 } as const satisfies Readonly<Record<string, ReferenceVariant>>;

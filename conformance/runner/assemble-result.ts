@@ -122,13 +122,13 @@ function coverageOf(of: {
     observable: observable.length,
     applicable: applicable.length,
     judged: applicable.filter(({ id }) => judged.has(id)).length,
-    missing: open.map((entry) => ({ clause: entry.id, opens: openedBy(entry, results) })),
+    missing: open.map((entry) => ({ clause: entry.id, opens: openedBy(entry, of.profile, results) })),
   };
 }
 
 /** What would have let a clause be judged. */
-function openedBy(entry: CatalogueEntry, results: readonly CheckResult[]): string {
+function openedBy(entry: CatalogueEntry, profile: Profile, results: readonly CheckResult[]): string {
   const told = results.find(({ clause, reason }) => clause === entry.id && reason !== "");
   if (told !== undefined) return told.reason.split("\n")[0] ?? "";
-  return entry.planned ?? "no check of this suite judges it yet";
+  return entry.planned?.[profile] ?? "no check of this suite judges it yet";
 }

@@ -29,8 +29,8 @@ export interface CleanUp {
 export interface ProfileSuite<T = unknown, D = unknown> {
   readonly profile: Profile;
   readonly checks: readonly Check<T>[];
-  /** Clauses about everything that the checks see. */
-  watches(described: D): readonly Watch[];
+  /** Clauses about everything that the checks see; without Describe's answer and the file: for their names only. */
+  watches(described?: D, file?: ConformanceFile): readonly Watch[];
   /** Asks the subject what it is. Throws a `Finding` where it does not answer as it must. */
   describe(trial: Trial): Promise<D>;
   /** One valid use of it, so that a subject that cannot do this is not failed two hundred times. */

@@ -125,7 +125,7 @@ export async function runConformance(options: ConformanceOptions): Promise<RunRe
     }
   }
   const watching = suite
-    .watches(described)
+    .watches(described, file)
     .filter((one) => chosen(options.patterns ?? [], one))
     .map((one) => beginWatch(one, entryOf(catalogue, one)));
   const context: RunContext<unknown, unknown> = {

@@ -18,3 +18,11 @@ export function suiteOf(profile: Profile): ProfileSuite {
   }
   return suite as unknown as ProfileSuite;
 }
+
+/** Names of everything that judges in a profile: its checks and what watches them. */
+export function judgesOf(
+  profile: Profile,
+): readonly { readonly id: string; readonly clause: string; readonly title: string }[] {
+  const suite = suiteOf(profile);
+  return [...suite.checks, ...suite.watches()];
+}

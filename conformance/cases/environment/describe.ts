@@ -166,4 +166,45 @@ export const describeEnvironmentChecks = [
       }
     },
   ),
+  environmentCheck(
+    {
+      clause: "ENV-DESC-009",
+      name: "spaces-hold",
+      title: "spaces or tools are declared, and the observations of the good work fit their space.",
+    },
+    async (t) => {
+      const {
+        actionKinds = [],
+        actionSpace = [],
+        observationSpace = [],
+        tools = [],
+      } = t.described.declarations ?? {};
+      const session = await t.open();
+      const own = session.descriptor.agents.flatMap((agent) => agent.tools);
+      if (actionKinds.includes(ActionKind.TOOL_CALL)) {
+        t.judge.that("tools", tools.length + own.length > 0, { expected: "to be declared", actual: "none" });
+      }
+      if (actionKinds.includes(ActionKind.CONTENT)) {
+        t.judge.that("declarations.action_space", actionSpace.length > 0, {
+          expected: "to be declared with actions of kind CONTENT",
+          actual: "nothing",
+        });
+      }
+      const answers = await session.play(t.must(t.fixture.sample.good, "environment.sample.good"));
+      const tensors = answers
+        .flatMap(({ outcomes }) => outcomes)
+        .flatMap(({ observation }) => observation?.content ?? [])
+        .flatMap(({ kind }) => (kind.case === "tensor" ? [kind.value] : []));
+      const names = new Set(observationSpace.map(({ name }) => name));
+      for (const tensor of tensors) {
+        t.judge.that(`tensor ${tensor.name}`, names.has(tensor.name), {
+          expected: `one of ${[...names].join(", ") || "none"}`,
+          actual: tensor.name,
+        });
+        const space = observationSpace.find(({ name }) => name === tensor.name);
+        t.judge.equal(`the element type of ${tensor.name}`, tensor.elementType, space?.elementType);
+      }
+      if (t.judge.judged === answers.length) t.notApplicable("it has neither tools nor tensors");
+    },
+  ),
 ];

@@ -15,6 +15,7 @@ import { forkChecks } from "./fork.js";
 import { listingChecks, unlistedChecks } from "./listing.js";
 import { metricsChecks } from "./metrics.js";
 import { multiAgentChecks } from "./multi-agent.js";
+import { privilegedChecks, privilegedWatches } from "./privileged.js";
 import { rewardWatches } from "./reward-watches.js";
 import { seedChecks } from "./seed.js";
 import { sharedEnvironment } from "./shared.js";
@@ -50,9 +51,14 @@ export const environmentSuite: ProfileSuite<EnvironmentTrial, EnvironmentService
     ...forkChecks,
     ...stageChecks,
     ...multiAgentChecks,
+    ...privilegedChecks,
     ...sharedChecks(sharedEnvironment),
   ],
-  watches: (described) => [...errorWatches, ...rewardWatches(described)],
+  watches: (described, file) => [
+    ...errorWatches,
+    ...rewardWatches(described),
+    ...privilegedWatches(file?.environment?.privileged),
+  ],
   lacks: (file) =>
     file.environment === undefined
       ? "conformance.yaml has no `environment`: `touchstone conformance init --target URL` writes one"

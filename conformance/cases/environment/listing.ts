@@ -3,8 +3,6 @@ import { Feature, type Task, TaskIdSchema } from "../../../gen/index.js";
 import { type EnvironmentTrial, environmentCheck } from "./environment-trial.js";
 
 const pagesAtMost = 200;
-const nameUnknown = { code: ["NOT_FOUND"], reason: ["NAME_UNKNOWN"] };
-const taskUnknown = { code: ["NOT_FOUND"], reason: ["TASK_UNKNOWN"] };
 
 function splitOf(t: EnvironmentTrial): { split: string; taskset: string } {
   const [first] = t.described.splits;
@@ -106,11 +104,7 @@ export const listingChecks = [
     },
     async (t) => {
       const { taskset } = splitOf(t);
-      t.judge.refused(
-        "an unknown split",
-        await t.calls.listTasks({ split: t.id("nope"), taskset }),
-        nameUnknown,
-      );
+      t.judge.refused("an unknown split", await t.calls.listTasks({ split: t.id("nope"), taskset }));
       t.judge.answer("a known one", await t.calls.listTasks(splitOf(t)));
     },
   ),
@@ -130,7 +124,7 @@ export const listingChecks = [
         t.judge.equal(`GetTask of ${idOf(task)}`, t.judge.answer("GetTask", got).task, task);
       }
       const unknown = { taskset: tasks[0]?.taskId?.taskset ?? "", id: t.id("nope") };
-      t.judge.refused("an unknown task", await t.calls.getTask({ taskId: unknown }), taskUnknown);
+      t.judge.refused("an unknown task", await t.calls.getTask({ taskId: unknown }));
     },
   ),
   environmentCheck(
@@ -196,7 +190,7 @@ export const listingChecks = [
       const taskId = { taskset: splitOf(t).taskset, id: t.id("nope") };
       const request = t.seedRequest();
       const source = { case: "taskId" as const, value: create(TaskIdSchema, taskId) };
-      t.judge.refused("an unknown task_id", await t.calls.seed({ ...request, source }), taskUnknown);
+      t.judge.refused("an unknown task_id", await t.calls.seed({ ...request, source }));
       t.judge.answer("a whole task under the same id", await t.calls.seed(request));
     },
   ),

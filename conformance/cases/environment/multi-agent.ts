@@ -9,6 +9,7 @@ import {
   type Submission,
   type VerifyResult,
 } from "../../../gen/index.js";
+import { searchable } from "../../check/searched.js";
 import { show } from "../../check/show.js";
 import type { EnvironmentFixture } from "../../fixture/environment-fixture.js";
 import { type EnvironmentTrial, environmentCheck, type OpenSession } from "./environment-trial.js";
@@ -78,7 +79,7 @@ export const multiAgentChecks = [
       }
       for (const [id, text] of Object.entries(gameOf(t).own_texts ?? {})) {
         const view = descriptor.agents.find(({ agentId }) => agentId === id);
-        t.judge.that(`the entry of ${id}`, textOf(view).includes(text), {
+        t.judge.that(`the entry of ${id}`, searchable(view).includes(text), {
           expected: `to hold ${JSON.stringify(text)}`,
           actual: view,
         });
@@ -267,9 +268,9 @@ export const multiAgentChecks = [
       const texts = Object.entries(t.may(gameOf(t).own_texts, "environment.multi_agent.own_texts"));
       const session = await open(t);
       const { agents } = session.descriptor;
-      const seen = new Map<string, string>(agents.map((agent) => [agent.agentId, textOf(agent)]));
+      const seen = new Map<string, string>(agents.map((agent) => [agent.agentId, searchable(agent)]));
       const add = (id: string, what: unknown): void =>
-        void seen.set(id, `${seen.get(id) ?? ""}${textOf(what)}`);
+        void seen.set(id, `${seen.get(id) ?? ""}${searchable(what)}`);
       for (const [index, move] of gameOf(t).moves.entries()) {
         const token = agents.find(({ agentId }) => agentId === move.agentId)?.token ?? "";
         const name = { case: "stepIndex" as const, value: index };
@@ -300,10 +301,3 @@ export const multiAgentChecks = [
     },
   ),
 ];
-
-/** Everything of a message as text, to be searched. */
-function textOf(value: unknown): string {
-  return JSON.stringify(value ?? "", (_key, one: unknown) =>
-    typeof one === "bigint" ? String(one) : one instanceof Uint8Array ? new TextDecoder().decode(one) : one,
-  );
-}

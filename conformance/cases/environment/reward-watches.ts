@@ -20,8 +20,14 @@ function search<T>(value: unknown, typeName: string): T[] {
 }
 
 /** R8: rewards of every step and every verdict that a run brings to light. */
-export function rewardWatches({ declarations }: EnvironmentServiceDescribeResponse): Watch[] {
-  const { timing, minimum = 0, maximum = 0, components = [], unscored } = declarations?.reward ?? {};
+export function rewardWatches(described?: EnvironmentServiceDescribeResponse): Watch[] {
+  const {
+    timing,
+    minimum = 0,
+    maximum = 0,
+    components = [],
+    unscored,
+  } = described?.declarations?.reward ?? {};
   const fits = (value: number): boolean => Number.isFinite(value) && value >= minimum && value <= maximum;
   const range = `finite, ${minimum} to ${maximum}`;
   return [

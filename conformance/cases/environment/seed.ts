@@ -36,6 +36,10 @@ function goodOf(t: EnvironmentTrial): SampleWork {
   return t.must(t.fixture.sample.good, "environment.sample.good");
 }
 
+/** An agent of the sample's task. */
+const agentOf = (t: EnvironmentTrial): string =>
+  t.fixture.sample.good?.submission?.agents[0]?.agentId ?? "agent";
+
 /** Seed: what its answer holds, and what is refused. */
 export const seedChecks = [
   environmentCheck(
@@ -363,7 +367,7 @@ export const seedChecks = [
     },
     async (t) => {
       const request = t.seedRequest();
-      const agentId = t.fixture.sample.good?.submission?.agents[0]?.agentId ?? "agent";
+      const agentId = agentOf(t);
       const agentRequirements = [
         create(AgentRequirementsSchema, {
           agentId,
@@ -371,6 +375,51 @@ export const seedChecks = [
         }),
       ];
       t.judge.refused("a mount that nobody has", await t.calls.seed({ ...request, agentRequirements }));
+      t.judge.answer("none, under the same id", await t.calls.seed(request));
+    },
+  ),
+  environmentCheck(
+    {
+      clause: "ENV-REQ-002",
+      name: "each-named",
+      title: "three requirements that cannot be met are three violations.",
+      sendsInvalid: true,
+    },
+    async (t) => {
+      const request = t.seedRequest();
+      const mounts = ["nope-1", "nope-2", "nope-3"].map((name) => ({ name, path: `/${name}` }));
+      const agentRequirements = [
+        create(AgentRequirementsSchema, { agentId: agentOf(t), requirements: { mounts } }),
+      ];
+      const unsatisfied = { code: ["FAILED_PRECONDITION"], reason: ["UNSATISFIED_REQUIREMENT"] };
+      const status = t.judge.refused(
+        "three mounts that nobody has",
+        await t.calls.seed({ ...request, agentRequirements }),
+        unsatisfied,
+      );
+      const named = new Set(status.fields);
+      t.judge.that("violations of BadRequest", named.size >= 3, {
+        expected: "one for each requirement",
+        actual: status.fields,
+      });
+      t.judge.answer("none, under the same id", await t.calls.seed(request));
+    },
+  ),
+  environmentCheck(
+    {
+      clause: "ENV-REQ-005",
+      name: "no-box-no-mounts",
+      title: "where the placement is NONE, requirements on a sandbox are refused UNSATISFIED_REQUIREMENT.",
+      sendsInvalid: true,
+    },
+    async (t) => {
+      const { placement } = (await t.open()).descriptor;
+      if (placement !== Placement.NONE) t.notApplicable("the sample's task has a box");
+      const request = t.seedRequest();
+      const agentRequirements = [
+        create(AgentRequirementsSchema, { agentId: agentOf(t), requirements: { ports: [8080] } }),
+      ];
+      t.judge.refused("a port in no box", await t.calls.seed({ ...request, agentRequirements }));
       t.judge.answer("none, under the same id", await t.calls.seed(request));
     },
   ),

@@ -9,6 +9,7 @@ import { lostCallChecks } from "./lost-calls.js";
 import { orderChecks } from "./order.js";
 import { refusalChecks } from "./refusals.js";
 import { repeatChecks } from "./repeats.js";
+import { secretChecks } from "./secrets.js";
 import type { SharedSubject } from "./shared-subject.js";
 
 /** The rules R1 to R18, judged on a profile's operations and sessions. */
@@ -23,5 +24,6 @@ export function sharedChecks<T extends Trial>(subject: SharedSubject<T>): Check<
     ...describeChecks(subject),
     ...eventChecks(subject),
     ...lostCallChecks(subject),
+    ...secretChecks(subject),
   ];
 }

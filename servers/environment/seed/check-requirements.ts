@@ -1,4 +1,9 @@
-import { type AgentRequirements, Placement, type Task } from "../../../gen/index.js";
+import {
+  type AgentRequirements,
+  Placement,
+  type SandboxRequirements,
+  type Task,
+} from "../../../gen/index.js";
 import { type FieldViolation, Refusal } from "../../runtime/refusal.js";
 
 /** A world without a box meets no requirement on one; each is named (ENV-REQ-001, -002, -005, -006). */
@@ -38,10 +43,25 @@ export function checkRequirements(
         description: `there is no agent "${agentId}"; there are: ${known}`,
       });
     }
-    need(`${field}.requirements`, needs !== undefined, "the agent needs a sandbox");
+    for (const [path, what] of needsOf(needs)) need(`${field}.requirements${path}`, true, what);
   });
   if (unmet.length > 0) {
     const text = unmet.map(({ field, description }) => `${field}: ${description}`).join("; ");
     throw new Refusal("UNSATISFIED_REQUIREMENT", text, { violations: unmet });
   }
+}
+
+/** Everything that an agent asks of its box, each with its path below `requirements`; a box alone is the least of it. */
+function needsOf(needs: SandboxRequirements | undefined): [path: string, what: string][] {
+  if (needs === undefined) return [];
+  const each: [string, string][] = [
+    ...needs.mounts.map(({ name }, i): [string, string] => [`.mounts[${i}]`, `mount "${name}" is required`]),
+    ...needs.ports.map((port, i): [string, string] => [`.ports[${i}]`, `port ${port} is required`]),
+    ...needs.egressHosts.map((host, i): [string, string] => [
+      `.egress_hosts[${i}]`,
+      `egress to "${host}" is required`,
+    ]),
+  ];
+  if (needs.resources !== undefined) each.push([".resources", "resources are required"]);
+  return each.length > 0 ? each : [["", "the agent needs a sandbox"]];
 }
