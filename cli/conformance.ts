@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { explainCommand } from "./conformance/explain.js";
 import { initCommand } from "./conformance/init.js";
+import { lintCommand } from "./conformance/lint.js";
 import { listCommand } from "./conformance/list.js";
 import { runCommand } from "./conformance/run.js";
 
@@ -11,5 +12,6 @@ export function conformanceCommand(): Command {
     .addCommand(initCommand())
     .addCommand(runCommand())
     .addCommand(listCommand())
-    .addCommand(explainCommand());
+    .addCommand(explainCommand())
+    .addCommand(lintCommand());
 }

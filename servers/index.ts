@@ -31,7 +31,9 @@ export {
   type ToolContext,
   type ToolDefinition,
   ToolError,
+  type ToolInput,
   tool,
+  toolsOf,
 } from "./environment/definition/tool.js";
 export type { AgentWork, Measured, Work } from "./environment/definition/verifying.js";
 export { environmentService } from "./environment/environment-service.js";

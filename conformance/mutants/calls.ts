@@ -41,7 +41,7 @@ type Served = (request: unknown, context: HandlerContext) => unknown;
 /** Asks the server itself for something, with the metadata of a call. */
 export type Ask = <R extends Rpc>(
   rpc: R,
-  request: RequestOf<R>,
+  request: MessageInitShape<(typeof EnvironmentService.method)[R]["input"]>,
   context: HandlerContext,
 ) => Promise<AnswerOf<R>>;
 
@@ -56,7 +56,8 @@ function handled(service: HeldService, handle: Handle): HeldService {
   const ask: Ask = async (rpc, request, context) => {
     const route = service.routes.find((one) => one.service.typeName === EnvironmentService.typeName);
     const served = ((route?.implementation ?? {}) as Record<string, Served | undefined>)[rpc];
-    return (await served?.(request, context)) as AnswerOf<typeof rpc>;
+    const { input } = EnvironmentService.method[rpc];
+    return (await served?.(create(input, request as never), context)) as AnswerOf<typeof rpc>;
   };
   const routes = service.routes.map((route): ServiceRoute => {
     const own = route.implementation as Record<string, Served | undefined>;

@@ -56,7 +56,7 @@ const streamsRenew: Build = aroundCalls((call, next, ask) => {
   if (rpc !== "watchSteps" && rpc !== "stepStream") return next(call);
   let sessionId = sessionOf(call.request);
   const timer = setInterval(() => {
-    if (sessionId !== "") void ask("keepAlive", { sessionId } as never, call.context).catch(() => undefined);
+    if (sessionId !== "") void ask("keepAlive", { sessionId }, call.context).catch(() => undefined);
   }, 200);
   const seen = (message: unknown): never => {
     const { operations } = message as StepStreamRequest;
@@ -212,7 +212,7 @@ export const leaseMutants: readonly Mutant[] = [
     build: inErrors((_error, call, ask) => {
       const sessionId = sessionOf(call.request);
       if (sessionId !== "" && call.method.localName !== "keepAlive")
-        void ask("keepAlive", { sessionId } as never, call.context).catch(() => undefined);
+        void ask("keepAlive", { sessionId }, call.context).catch(() => undefined);
       return undefined;
     }),
   },
@@ -230,6 +230,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: "shortest-lease-1min",
     clause: "ALL-LEASE-015",
     what: "grants no lease shorter than a minute",
+    area: ["ALL-LEASE-015.*"],
     build: inLimits(({ lease }) => ({ lease: { ...lease, minimumMs: 60_000 } })),
   },
 ];

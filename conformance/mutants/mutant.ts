@@ -16,5 +16,7 @@ export interface Mutant {
   readonly variant?: VariantName;
   /** Checks run beside those of the clause's area, where these alone do not show it. */
   readonly also?: readonly string[];
+  /** Checks run in the place of those of the area, where these would wait for long. */
+  readonly area?: readonly string[];
   readonly build: Build;
 }

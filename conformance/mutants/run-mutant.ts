@@ -96,8 +96,8 @@ export function checksOfClause(clause: string): string[] {
 const traffic = ["ALL-REFUSE-*", "ALL-FAIL-*", "ENV-SEED-*", "ENV-STEP-*", "ENV-VRFY-*"];
 
 /** What a mutant is run with where not the whole profile is: the area of its clause. */
-export function areaOf({ clause, also = [] }: Mutant): string[] {
-  const area = `${clause.slice(0, clause.lastIndexOf("-"))}-*`;
+export function areaOf({ clause, also = [], area: given }: Mutant): string[] {
+  const area = given ?? [`${clause.slice(0, clause.lastIndexOf("-"))}-*`];
   const watched = watches.some((one) => one.clause === clause);
-  return [...new Set([area, ...(watched ? traffic : []), ...also])];
+  return [...new Set([...area, ...(watched ? traffic : []), ...also])];
 }

@@ -9,6 +9,7 @@ import type {
   Usage,
   UsageSchema,
 } from "../../gen/index.js";
+import { checkKeys, type KeysOf } from "../runtime/check-keys.js";
 
 /** One call of a model, checked: parameters are in range, every tool result has its call. */
 export interface ModelCall {
@@ -94,8 +95,23 @@ export interface ModelDefinition {
   close?(): Promise<void>;
 }
 
+const modelKeys: KeysOf<ModelDefinition> = {
+  name: true,
+  version: true,
+  model: true,
+  weightsVersion: true,
+  contextTokens: true,
+  maxOutputTokens: true,
+  maxChoices: true,
+  tokens: true,
+  reads: true,
+  generate: true,
+  countTokens: true,
+  close: true,
+};
+
 /**
- * Defines a model.
+ * Defines a model. Throws an Error that names a key that is none.
  *
  * @example
  * defineModel({
@@ -108,5 +124,6 @@ export interface ModelDefinition {
  * })
  */
 export function defineModel(definition: ModelDefinition): ModelDefinition {
+  checkKeys("defineModel", definition, modelKeys);
   return definition;
 }

@@ -1,8 +1,12 @@
+import { copyFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { SpanStatusCode } from "@opentelemetry/api";
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-node";
 import { expect, describe as group, it } from "vitest";
+import { FailureKind } from "../../gen/index.js";
 import { bareStatus } from "../../test/scripted-peer.js";
+import { temporaryFolder } from "../../test/temporary-folder.js";
 import { hangingTurn } from "../episode/fixtures/scripted-cast.js";
 import { ServedEpisodes, type ServedEpisodesOptions } from "../episode/fixtures/served-episodes.js";
 import { traceEpisodes } from "./index.js";
@@ -95,6 +99,30 @@ group("a span for each episode", () => {
     expect(span?.status).toEqual({ code: SpanStatusCode.ERROR, message: error?.reason });
     await episodes.stop();
     await first;
+  });
+
+  it("is begun anew for one that a restart has to end, above what that releases", async () => {
+    const folder = temporaryFolder();
+    await using before = await ServedEpisodes.start({ records: join(folder, "killed.sqlite") });
+    before.agent.script.activate = (_request, call) => hangingTurn(call);
+    const running = before.run();
+    await before.agent.arrived("activate");
+    // What is in the file now is what a SIGKILL would leave.
+    for (const file of readdirSync(folder))
+      copyFileSync(join(folder, file), join(folder, file.replace("killed", "restarted")));
+    const { spans, episodes } = await traced({ records: join(folder, "restarted.sqlite") });
+    await using _ = episodes;
+    expect((await episodes.attach()).failure?.kind).toBe(FailureKind.CANCELLED);
+    const [span] = spans();
+    expect(span?.attributes).toMatchObject({
+      "touchstone.rollout_id": "r1",
+      "touchstone.outcome": "failure",
+      "touchstone.failure.stage": "ACTIVATE",
+    });
+    const { traceId: own, spanId } = span?.spanContext() ?? {};
+    expect(parents(episodes)).toEqual([`00-${own}-${spanId}-01`]);
+    await before.stop();
+    await running;
   });
 
   it("is one for an episode, however often that is asked for", async () => {

@@ -79,14 +79,15 @@ group("R1, R4: ids and refusals", () => {
     });
     const refused = await f.client.unary(seed, {
       ...request,
-      agentRequirements: [{ agentId: "agent", requirements: { ports: [8080] } }],
+      agentRequirements: [{ agentId: "agent", requirements: { ports: [8080, 9090] } }],
     });
     expect(refused.error).toMatchObject({ code: "FAILED_PRECONDITION", reason: "UNSATISFIED_REQUIREMENT" });
     expect(refused.error?.fields).toEqual([
       "task.requirements.placement",
       "task.requirements.image",
       "task.requirements.agents",
-      "agent_requirements[0].requirements",
+      "agent_requirements[0].requirements.ports[0]",
+      "agent_requirements[0].requirements.ports[1]",
     ]);
     const provider = await f.client.unary(seed, { ...fixture.seedRequest(), sandboxProvider: "boxes" });
     expect(provider.error).toMatchObject({

@@ -94,4 +94,21 @@ group(`what is killed comes back, and nothing is lost (TOUCHSTONE_KILL_SEED=${se
         .toEqual(serverNames.map(() => 0));
     },
   );
+
+  it.concurrent("a run waits for an episode server that keeps its episodes, and learns how each of them ended", {
+    timeout: 300_000,
+  }, async ({ expect }) => {
+    await using fleet = await Fleet.start();
+    const run = fleet.run("waits", false);
+    expect(await busy(fleet, run)).toBeGreaterThanOrEqual(inFlight);
+    await fleet.kill("episodes");
+    // Longer than a call is repeated to a server that keeps nothing.
+    await pause(4000);
+    await fleet.begin("episodes");
+    const ended = await run.ended;
+    check(fleet.folderOf("waits"), new Map());
+    expect(ended.code, ended.stderr).toBe(0);
+    for (const { failure } of failuresOf(fleet.folderOf("waits")))
+      expect(failure.reason).toBe("the episode server was restarted in the middle of the episode");
+  });
 });
