@@ -3,7 +3,10 @@ import { explainCommand } from "./conformance/explain.js";
 import { initCommand } from "./conformance/init.js";
 import { lintCommand } from "./conformance/lint.js";
 import { listCommand } from "./conformance/list.js";
+import { matrixCommand } from "./conformance/matrix.js";
+import { reportCommand } from "./conformance/report.js";
 import { runCommand } from "./conformance/run.js";
+import { verifyCommand } from "./conformance/verify.js";
 
 /** `touchstone conformance ...` */
 export function conformanceCommand(): Command {
@@ -13,5 +16,8 @@ export function conformanceCommand(): Command {
     .addCommand(runCommand())
     .addCommand(listCommand())
     .addCommand(explainCommand())
+    .addCommand(reportCommand())
+    .addCommand(verifyCommand())
+    .addCommand(matrixCommand())
     .addCommand(lintCommand());
 }

@@ -15,10 +15,15 @@ import { markdownReport } from "../../conformance/report/markdown.js";
 import { terminalReport } from "../../conformance/report/terminal.js";
 import { chosen } from "../../conformance/runner/pattern.js";
 import type { RunResult } from "../../conformance/runner/result.js";
-import { runConformance } from "../../conformance/runner/run-conformance.js";
+import {
+  type ConformanceOptions,
+  planConformance,
+  runConformance,
+} from "../../conformance/runner/run-conformance.js";
 import { runnableProfiles, suiteOf } from "../../conformance/runner/suites.js";
 import { type ProcessSubject, StartError, startSubject } from "../../conformance/subject/process-subject.js";
 import { ConfigError } from "../../servers/composition/config-error.js";
+import { checkProgress } from "./check-progress.js";
 import { conformanceExitCodes } from "./exit-codes.js";
 import { type TargetFlags, targetOf } from "./target.js";
 
@@ -61,7 +66,7 @@ export async function runProfile(
   try {
     started = flags.exec === undefined ? undefined : await startSubject(flags.exec);
     const url = started?.url ?? flags.target ?? "";
-    const result = await runConformance({
+    const options: ConformanceOptions = {
       profile,
       target: targetOf(url, flags, file.headers),
       file,
@@ -73,7 +78,12 @@ export async function runProfile(
       allowDestructive: flags.allowDestructive ?? started !== undefined,
       ...(flags.exec === undefined ? {} : { exec: flags.exec }),
       ...(flags.seed === undefined ? {} : { seed: flags.seed }),
-    });
+    };
+    if (flags.dryRun === true) return await tellPlan(options);
+    using progress = checkProgress();
+    const run = await runConformance({ ...options, onCheck: progress.update });
+    const result = requirePassed(run, flags.requirePass ?? []);
+    progress[Symbol.dispose]();
     const catalogue = readCatalogue();
     write(result, flags, catalogue);
     const how = flags.exec === undefined ? `--target ${url}` : `--exec ${JSON.stringify(flags.exec)}`;
@@ -90,6 +100,34 @@ export async function runProfile(
   } finally {
     await started?.[Symbol.asyncDispose]();
   }
+}
+
+async function tellPlan(options: ConformanceOptions): Promise<number> {
+  const planned = await planConformance(options);
+  if (planned.blocked !== undefined) {
+    process.stderr.write(
+      `blocked by ${planned.blocked.blocked?.cause}: ${planned.blocked.blocked?.reason}\n`,
+    );
+    return conformanceExitCodes.incomplete;
+  }
+  for (const { check, stacks, skip } of planned.checks) {
+    const what = skip === undefined ? `runs on ${stacks.join(" and ")}` : `${skip.verdict}: ${skip.reason}`;
+    process.stdout.write(`${check.padEnd(48)} ${what}\n`);
+  }
+  return conformanceExitCodes.conformant;
+}
+
+/** Makes a run incomplete unless these clauses or checks passed: what keeps a filtered run honest. */
+function requirePassed(result: RunResult, ids: readonly string[]): RunResult {
+  const missed = ids.filter(
+    (id) =>
+      !result.checks.some(
+        ({ check, clause, verdict }) => verdict === "pass" && (check === id || clause === id),
+      ),
+  );
+  if (missed.length === 0 || result.verdict !== "conformant") return result;
+  const reason = `--require-pass: ${missed.join(", ")} did not pass`;
+  return { ...result, verdict: "incomplete", blocked: { cause: "subject", reason } };
 }
 
 function profileOf(name: string): Profile {

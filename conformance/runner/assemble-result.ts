@@ -4,6 +4,7 @@ import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { suitePackage } from "../catalogue/package-root.js";
 import type { Profile } from "../catalogue/profile.js";
 import type { ConformanceFile } from "../fixture/conformance-file.js";
+import { excuse } from "./excuse.js";
 import { anyCheck, type PlanContext, skipped } from "./plan.js";
 import type { SubjectIdentity } from "./profile-suite.js";
 import type { BlockingCause, Coverage, RunResult, RunVerdict } from "./result.js";
@@ -34,7 +35,13 @@ export interface Found {
 /** The result document of a run. */
 export function assembleResult(facts: RunFacts, found: Found): RunResult {
   const { catalogue, profile, file, url, seed, patterns, startedAt, elapsed } = facts;
-  const { identity, blocked, results = [], findings = [], plan } = found;
+  const { identity, blocked, plan } = found;
+  const { results, faults } = excuse(
+    found.results ?? [],
+    plan === undefined ? [] : file.known_failing,
+    startedAt.slice(0, 10),
+  );
+  const findings = [...(found.findings ?? []), ...faults];
   const counts = countVerdicts(results);
   return {
     schema: 1,
@@ -53,12 +60,13 @@ export function assembleResult(facts: RunFacts, found: Found): RunResult {
     patterns: [...patterns],
     startedAt,
     took: Math.round(elapsed()),
-    verdict: verdictOf(counts, blocked !== undefined),
+    verdict: faults.length > 0 ? "not-conformant" : verdictOf(counts, blocked !== undefined),
+    excused: file.known_failing.map(({ check }) => check),
     blocked: blocked ?? blockedBy(results),
     coverage: coverageOf({ catalogue, profile, plan, results }),
     counts,
     checks: [...results].sort((a, b) => (`${a.check}/${a.stack}` < `${b.check}/${b.stack}` ? -1 : 1)),
-    findings: [...findings],
+    findings,
   };
 }
 

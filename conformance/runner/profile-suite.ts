@@ -31,6 +31,8 @@ export interface ProfileSuite<T = unknown, D = unknown> {
   readonly checks: readonly Check<T>[];
   /** Clauses about everything that the checks see; without Describe's answer and the file: for their names only. */
   watches(described?: D, file?: ConformanceFile): readonly Watch[];
+  /** Path of an rpc that needs nothing, to see whether the subject speaks more than gRPC (`web`). */
+  readonly probePath: string;
   /** Asks the subject what it is. Throws a `Finding` where it does not answer as it must. */
   describe(trial: Trial): Promise<D>;
   /** One valid use of it, so that a subject that cannot do this is not failed two hundred times. */

@@ -33,6 +33,7 @@ export const runResultSchema = z
     startedAt: z.iso.datetime(),
     took: z.number().describe("Milliseconds."),
     verdict: z.enum(["conformant", "not-conformant", "incomplete"]),
+    excused: z.array(z.string()).describe("Checks that conformance.yaml says are known to fail."),
     blocked: z
       .strictObject({ cause: z.enum(blockingCauses), reason: z.string() })
       .nullable()

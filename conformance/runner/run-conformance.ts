@@ -5,9 +5,12 @@ import type { Check, Lane } from "../check/check.js";
 import { beginWatch, type Watching } from "../check/watch.js";
 import type { ConformanceFile } from "../fixture/conformance-file.js";
 import type { Stack, Target } from "../subject/connection.js";
+import { speaksWeb } from "../subject/plain-http.js";
 import { assembleResult, type Found, type RunFacts } from "./assemble-result.js";
 import { chosen } from "./pattern.js";
 import { anyCheck, type PlanContext, skipped } from "./plan.js";
+import { type PlannedCheck, planRun } from "./plan-run.js";
+import type { SubjectIdentity } from "./profile-suite.js";
 import type { RunResult } from "./result.js";
 import { noOutcome, type Outcome, outcomeOf, type RunContext, runCheck } from "./run-check.js";
 import { shuffle } from "./shuffle.js";
@@ -59,8 +62,26 @@ const lanes: readonly { readonly lane: Lane; readonly width: (concurrency: numbe
   { lane: "process", width: () => 2 },
 ];
 
-/** Judges a subject by the checks of a profile. */
-export async function runConformance(options: ConformanceOptions): Promise<RunResult> {
+/** A run before its first check: what the subject is and what applies to it, or why nothing can be said. */
+interface Prepared {
+  readonly catalogue: Catalogue;
+  readonly suite: ReturnType<typeof suiteOf>;
+  readonly runId: string;
+  readonly seed: string;
+  readonly signal: AbortSignal;
+  readonly elapsed: () => number;
+  readonly report: (found: Found) => RunResult;
+  readonly begun:
+    | { readonly blocked: RunResult }
+    | {
+        readonly blocked?: undefined;
+        readonly described: unknown;
+        readonly identity: SubjectIdentity;
+        readonly plan: PlanContext;
+      };
+}
+
+async function prepare(options: ConformanceOptions): Promise<Prepared> {
   const { profile, file, target } = options;
   const origin = performance.now();
   const elapsed = (): number => performance.now() - origin;
@@ -80,9 +101,11 @@ export async function runConformance(options: ConformanceOptions): Promise<RunRe
     elapsed,
   };
   const report = (found: Found): RunResult => assembleResult(facts, found);
-
+  const prepared = { catalogue, suite, runId, seed, signal, elapsed, report };
   const lack = suite.lacks(file);
-  if (lack !== undefined) return report({ blocked: { cause: "fixture", reason: lack } });
+  if (lack !== undefined) {
+    return { ...prepared, begun: { blocked: report({ blocked: { cause: "fixture", reason: lack } }) } };
+  }
   const smoked = await smoke({
     suite,
     target,
@@ -93,20 +116,40 @@ export async function runConformance(options: ConformanceOptions): Promise<RunRe
     signal,
     describeOnly: options.smoke === false,
   });
-  if (smoked.blocked !== undefined) return report(smoked);
+  if (smoked.blocked !== undefined) return { ...prepared, begun: { blocked: report(smoked) } };
   const { described, identity } = smoked;
-
   const plan: PlanContext = {
     features: identity.features,
     circumstances: new Set([
       ...identity.circumstances,
       ...(options.circumstances ?? []),
       ...(options.exec === undefined ? [] : ["process"]),
+      ...((await speaksWeb(target, suite.probePath)) ? ["web"] : []),
     ]),
     storms: file.storms,
     destructive: options.allowDestructive ?? false,
     slow: options.slow ?? false,
   };
+  return { ...prepared, begun: { described, identity, plan } };
+}
+
+/** What a run would do, without doing it: the subject is asked what it is, and used once. */
+export async function planConformance(
+  options: ConformanceOptions,
+): Promise<
+  { readonly blocked: RunResult } | { readonly blocked?: undefined; readonly checks: readonly PlannedCheck[] }
+> {
+  const { catalogue, suite, begun } = await prepare(options);
+  if (begun.blocked !== undefined) return begun;
+  return { checks: planRun(suite, { catalogue, plan: begun.plan, patterns: options.patterns ?? [] }) };
+}
+
+/** Judges a subject by the checks of a profile. */
+export async function runConformance(options: ConformanceOptions): Promise<RunResult> {
+  const { file, target } = options;
+  const { catalogue, suite, runId, seed, signal, elapsed, report, begun } = await prepare(options);
+  if (begun.blocked !== undefined) return begun.blocked;
+  const { described, identity, plan } = begun;
   const results: CheckResult[] = [];
   const findings: { check: string; text: string }[] = [];
   const toRun: Planned[] = [];
