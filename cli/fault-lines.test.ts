@@ -42,9 +42,16 @@ it("tells whatever was thrown", () => {
   // What another server failed with is told by that server.
   faults.tell({ server: "episodes", episode: "e", err: new OperationFailure({ reason: "broke there" }) });
   faults.tell({ rpc: "S/M", err: new Error("") });
+  faults.tell({ rpc: "S/N", err: undefined });
+  faults.tell({ rpc: "S/O", err: "x".repeat(1_000_000) });
+  const stack = "Error: far\n    at f (file://elsewhere/world.ts:1:1)\n    at g (/somewhere/world.ts:2:1)";
+  faults.tell({ rpc: "S/P", err: Object.assign(new Error("far"), { stack }) });
   expect(lines).toEqual([
     "a server: work broke: something that cannot be shown",
     "a server: S/M broke: an error without words",
+    "a server: S/N broke: an error without words",
+    `a server: S/O broke: ${"x".repeat(500)}... (1000000 characters)`,
+    "a server: S/P broke: far at /somewhere/world.ts:2",
   ]);
 });
 

@@ -11,6 +11,8 @@ export interface FaultLines extends Disposable {
 
 /** Distinct faults that are told; what is more is counted. */
 const maxLines = 50;
+/** Characters of what an error says that are told. */
+const maxWords = 500;
 /** Causes of an error that are looked at. */
 const maxCauses = 8;
 
@@ -22,8 +24,11 @@ export function faultLines(write: (line: string) => void): FaultLines {
     tell({ server, what, session, verification, rpc, err }) {
       const chain = chainOf(err);
       // A failure that another server told is that server's, which tells what broke.
-      if (chain.every(isFailure)) return;
-      const told = [...new Set(chain.map(thrownText))].filter(Boolean).join(": ") || "an error without words";
+      if (chain.length > 0 && chain.every(isFailure)) return;
+      const words =
+        [...new Set(chain.map(thrownText))].filter(Boolean).join(": ") || "an error without words";
+      const told =
+        words.length > maxWords ? `${words.slice(0, maxWords)}... (${words.length} characters)` : words;
       const fault = `${text(server) || "a server"}: ${text(what) || text(rpc) || "work"} broke: ${told}${placeOf(chain)}`;
       const count = counts.get(fault);
       if (count === undefined && counts.size >= maxLines) untold += 1;
@@ -75,7 +80,8 @@ const frame = /(?:\(|at (?:async )?)((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()\n]*?):(
 function placeOf(chain: readonly unknown[]): string {
   for (const error of chain.toReversed()) {
     for (const [, at = "", line] of stackOf(error).matchAll(frame)) {
-      const path = at.startsWith("file:") ? fileURLToPath(at.replace(/[?#].*$/, "")) : at;
+      const path = pathOf(at);
+      if (path === undefined) continue;
       const own = relative(root, path).replaceAll("\\", "/");
       if (path.includes("/node_modules/") || (ours.test(own) && !written.test(own))) continue;
       const here = relative(process.cwd(), path);
@@ -83,6 +89,16 @@ function placeOf(chain: readonly unknown[]): string {
     }
   }
   return "";
+}
+
+/** The file that a frame names; undefined: it names none of this machine, as a text that an author made may. */
+function pathOf(at: string): string | undefined {
+  if (!at.startsWith("file:")) return at;
+  try {
+    return fileURLToPath(at.replace(/[?#].*$/, ""));
+  } catch {
+    return undefined;
+  }
 }
 
 function stackOf(error: unknown): string {

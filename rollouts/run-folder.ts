@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, type Stats, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ConfigError } from "../servers/composition/config-error.js";
 
@@ -71,6 +80,11 @@ export function setApart(folder: string): string {
 /** Writes a file of the run's folder whole: it is there with all its text, or as it was. */
 export function writeWhole(folder: string, name: string, text: string): void {
   const path = join(folder, name);
-  writeFileSync(`${path}.new`, text);
-  renameSync(`${path}.new`, path);
+  try {
+    writeFileSync(`${path}.new`, text);
+    renameSync(`${path}.new`, path);
+  } catch (error) {
+    rmSync(`${path}.new`, { force: true });
+    throw error;
+  }
 }

@@ -32,11 +32,13 @@ export async function startTelemetryOf(
   );
   const { traces } = asked;
   const prometheus = asked.prometheus === undefined ? undefined : hostAndPort(asked.prometheus);
-  const started = await startTelemetry({ prometheus, traces }).catch(async (error: unknown) => {
+  const onLost = (error: unknown): void =>
+    log.warn(`telemetry: the last of it could not be sent: ${thrownText(error)}`);
+  const started = await startTelemetry({ prometheus, traces, onLost }).catch(async (error: unknown) => {
     const problem = `telemetry.prometheus: ${thrownText(error)}`;
     if (own || !isInUse(error)) throw new ConfigError([`${config.file}: ${problem}`]);
     log.warn(`${problem}; metrics are told by whoever listens there only`);
-    return await startTelemetry({ prometheus: undefined, traces });
+    return await startTelemetry({ prometheus: undefined, traces, onLost });
   });
   const { meter, tracer } = started;
   return {

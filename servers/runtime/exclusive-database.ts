@@ -21,11 +21,21 @@ export function openExclusively<T>(
   }
 }
 
-/** Closes it, its log merged into its file. `table` is one that it has. */
+/**
+ * Closes it, its log merged into its file. `table` is one that it has. Where there is no room to merge (a full disk) the log
+ * stays beside the file, which is as good: whoever opens it next reads both.
+ */
 export function closeExclusively(database: Database.Database, table: string): void {
-  // The driver keeps the file open until its statements are collected; the lock must not last as long.
-  database.exec(`PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT count(*) FROM ${table};`);
-  database.close();
+  try {
+    // The driver keeps the file open until its statements are collected; the lock must not last as long.
+    database.exec(
+      `PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT count(*) FROM ${table};`,
+    );
+  } catch (error) {
+    if (sqliteCode(error) !== "SQLITE_FULL") throw error;
+  } finally {
+    database.close();
+  }
 }
 
 /** The code of an error of SQLite, such as `SQLITE_BUSY`; undefined: it is none. */

@@ -12,7 +12,12 @@ export interface TelemetryOptions {
   readonly prometheus?: { readonly host: string; readonly port: number } | undefined;
   /** URL that spans are sent to, OTLP over HTTP, such as `http://127.0.0.1:4318/v1/traces`; undefined: nowhere. */
   readonly traces?: string | undefined;
+  /** Told what could not be sent when it ended: telemetry decides nothing, so that nobody else hears of it. */
+  readonly onLost?: (error: unknown) => void;
 }
+
+/** How long a collector may take for a batch of spans; longer, and the process that ends would wait for it. */
+const exportMs = 3_000;
 
 /** Telemetry of a process. */
 export interface Telemetry extends AsyncDisposable {
@@ -23,7 +28,11 @@ export interface Telemetry extends AsyncDisposable {
 }
 
 /** Starts what was asked for. Rejects where the address of Prometheus is taken. */
-export async function startTelemetry({ prometheus, traces }: TelemetryOptions): Promise<Telemetry> {
+export async function startTelemetry({
+  prometheus,
+  traces,
+  onLost = () => undefined,
+}: TelemetryOptions): Promise<Telemetry> {
   const resource = resourceFromAttributes({
     "service.name": "touchstone",
     "service.version": packageVersion,
@@ -38,7 +47,9 @@ export async function startTelemetry({ prometheus, traces }: TelemetryOptions): 
       ? undefined
       : new NodeTracerProvider({
           resource,
-          spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ url: traces }))],
+          spanProcessors: [
+            new BatchSpanProcessor(new OTLPTraceExporter({ url: traces, timeoutMillis: exportMs })),
+          ],
         });
   await reader?.startServer();
   return {
@@ -47,7 +58,9 @@ export async function startTelemetry({ prometheus, traces }: TelemetryOptions): 
     prometheusUrl:
       prometheus === undefined ? undefined : `http://${prometheus.host}:${prometheus.port}/metrics`,
     async [Symbol.asyncDispose]() {
-      await Promise.all([meters?.shutdown(), tracers?.shutdown()]);
+      for (const ended of await Promise.allSettled([meters?.shutdown(), tracers?.shutdown()])) {
+        if (ended.status === "rejected") onLost(ended.reason);
+      }
     },
   };
 }

@@ -77,6 +77,17 @@ group("telemetry", () => {
     expect(sent.includes(fixture.canary)).toBe(false);
   });
 
+  it("ends well where nobody takes its spans, and tells what was lost", async () => {
+    const lost: unknown[] = [];
+    const telemetry = await startTelemetry({
+      traces: "http://127.0.0.1:1/v1/traces",
+      onLost: (error) => lost.push(error),
+    });
+    telemetry.tracer?.startSpan("work").end();
+    await telemetry[Symbol.asyncDispose]();
+    expect(lost).toHaveLength(1);
+  });
+
   it("rejects an address that is taken", async () => {
     const port = await freePort();
     const first = await startTelemetry({ prometheus: { host: "127.0.0.1", port } });
