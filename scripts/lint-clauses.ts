@@ -23,7 +23,7 @@ export interface LintContext {
 }
 
 const SHARED_AREA = "ALL";
-const SERVICE_AREAS: ReadonlySet<string> = new Set(["ENV", "AGT", "MDL", "SBX", "EPI"]);
+const SERVICE_AREAS: ReadonlySet<string> = new Set(["ENV", "AGT", "MDL", "SBX", "EPI", "TRN"]);
 const ALL_SERVICES = "EASMP";
 
 /** Circumstances, as the head of identity.proto explains them. */

@@ -1,10 +1,12 @@
 import { environmentSuite } from "../cases/environment/environment-suite.js";
+import { transportSuite } from "../cases/transport/transport-suite.js";
 import type { Profile } from "../catalogue/profile.js";
 import type { ProfileSuite } from "./profile-suite.js";
 
 /** Profiles that have cases. */
 const suites: Readonly<Partial<Record<Profile, ProfileSuite<never, never>>>> = {
   environment: environmentSuite as ProfileSuite<never, never>,
+  transport: transportSuite as ProfileSuite<never, never>,
 };
 
 /** Profiles that can be run. */
