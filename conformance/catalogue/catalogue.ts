@@ -47,8 +47,15 @@ function profilesOfClause(clause: Clause): readonly Profile[] {
   return own === undefined ? profilesOf(clause.services) : [own];
 }
 
-/** Joins the sentences of the proto comments with `conformance/requirements/*.yaml`. */
+let read: Catalogue | undefined;
+
+/** Joins the sentences of the proto comments with `conformance/requirements/*.yaml`, once a process. */
 export function readCatalogue(): Catalogue {
+  read ??= joinCatalogue();
+  return read;
+}
+
+function joinCatalogue(): Catalogue {
   const { clauses, problems } = readClauses(readDescriptorSet());
   if (problems.length > 0) throw new Error(`the contract's comments cannot be read:\n${problems.join("\n")}`);
   const requirements = readRequirements();

@@ -40,6 +40,10 @@ export interface Judge {
   inconclusive(why: string): never;
 }
 
+function isStatus(value: unknown): value is CallStatus {
+  return typeof value === "object" && value !== null && "detailBytes" in value && "reason" in value;
+}
+
 /** The assertions of a check of `entry`. */
 export function judgeOf(entry: CatalogueEntry): Judge {
   let judged = 0;
@@ -61,6 +65,8 @@ export function judgeOf(entry: CatalogueEntry): Judge {
     },
     equal(what, actual, expected) {
       judged += 1;
+      // A status that is judged by itself may be the connection's.
+      if (isStatus(actual)) speaks(actual);
       if (!isDeepStrictEqual(known(actual), known(expected))) fail(what, show(expected), show(actual));
     },
     differ(what, actual, other) {
@@ -69,6 +75,7 @@ export function judgeOf(entry: CatalogueEntry): Judge {
     },
     that(what, condition, { expected, actual }) {
       judged += 1;
+      if (!condition && isStatus(actual)) speaks(actual);
       if (!condition) fail(what, expected, typeof actual === "string" ? actual : show(actual));
     },
     each(what, items, one) {

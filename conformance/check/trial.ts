@@ -12,12 +12,16 @@ export interface Trial {
   readonly judge: Judge;
   /** Ends with the check, or with its watchdog. */
   readonly signal: AbortSignal;
+  /** Where the subject is, for what goes beside a connection. */
+  readonly target: Target;
   /** Library that this run of the check speaks with. */
   readonly stack: Stack;
   /** An id that nobody else has, inside the id grammar; `label` makes logs readable. */
   id(label: string): string;
   /** A connection of its own, cut when the check ends. */
   connect(stack?: Stack): Connection;
+  /** A connection to somewhere that the subject named, cut when the check ends. */
+  connectTo(place: { readonly url: string; readonly caPem: string }): Connection;
   /** The check's own process, which its connections go to: in the lane `process` alone. */
   process(): OwnProcess;
   /** A line of conformance.yaml that must be there: without it the clause is not-testable, a failure. */
@@ -68,26 +72,26 @@ export function openTrial(context: TrialContext): {
   const missing = (path: string, mandatory: boolean): never => {
     throw new MissingFixture(path, mandatory);
   };
+  const connected = (target: Target, stack: Stack): Connection => {
+    const number = connections.length;
+    const connection = openConnection({ target, stack, number, log, signal, onSeen: context.onSeen });
+    connections.push(connection);
+    return connection;
+  };
   const trial: Trial = {
     judge: judgeOf(entry),
     signal,
+    target: context.target,
     stack: context.stack,
     process() {
       if (context.process === undefined) throw new Error("a check of the lane `process` alone has a process");
       return context.process;
     },
     id: (label) => `${prefix}-${label}-${ids++}`,
-    connect(stack = context.stack) {
-      const connection = openConnection({
-        target: context.target,
-        stack,
-        number: connections.length,
-        log,
-        signal,
-        onSeen: context.onSeen,
-      });
-      connections.push(connection);
-      return connection;
+    connect: (stack = context.stack) => connected(context.target, stack),
+    connectTo({ url, caPem }) {
+      const tls = { ...context.target.tls, ...(caPem === "" ? {} : { ca: Buffer.from(caPem) }) };
+      return connected({ ...context.target, url, tls }, context.stack);
     },
     must: (value, path) => value ?? missing(path, true),
     may: (value, path) => value ?? missing(path, false),

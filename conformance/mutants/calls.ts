@@ -1,9 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
   clone,
+  create,
   type DescMethod,
   type DescService,
   type Message,
+  type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";

@@ -1,4 +1,5 @@
 import { allMutants } from "./all.js";
+import { extremes } from "./extremes.js";
 import type { Build } from "./mutant.js";
 import { judgeBuild, type MutantRun, type RunScope } from "./run-mutant.js";
 
@@ -19,12 +20,18 @@ export interface JobDone {
 
 const unmutated: Build = (parts) => parts;
 
+/** What puts the fault of a name into a server; no name: nothing. Throws an Error where there is none of the name. */
+export function buildOf(mutant: string): Build {
+  if (mutant === "") return unmutated;
+  const build = [...allMutants, ...extremes].find(({ name }) => name === mutant)?.build;
+  if (build === undefined) throw new Error(`there is no mutant ${mutant}`);
+  return build;
+}
+
 /** Does a job. Never throws: what broke is told. */
 export async function runJob(job: Job): Promise<JobDone> {
   try {
-    const build = job.mutant === "" ? unmutated : allMutants.find(({ name }) => name === job.mutant)?.build;
-    if (build === undefined) throw new Error(`there is no mutant ${job.mutant}`);
-    return { id: job.id, run: await judgeBuild(build, job), broke: "" };
+    return { id: job.id, run: await judgeBuild(buildOf(job.mutant), job), broke: "" };
   } catch (error) {
     return {
       id: job.id,

@@ -35,18 +35,25 @@ export interface RunScope {
   readonly patterns: readonly string[];
   /** Checks that take minutes run too. */
   readonly slow?: boolean;
+  /** Command that starts the same server as a process; given, checks that need one run too. */
+  readonly exec?: string | undefined;
 }
 
 /** Order of the checks: the same each time, so that what fails can be compared. */
 const seed = "kill-matrix";
 
+/** Factor on the suite's watchdogs. */
+const patience = 2;
+
 /** Serves the reference world with a fault in it, and judges it. */
 export async function judgeBuild(
   build: Build,
-  { variant, patterns, slow = false }: RunScope,
+  { variant, patterns, slow = false, exec }: RunScope,
 ): Promise<MutantRun> {
   const launch = referenceVariants[variant];
-  const file = readConformanceFile(fileURLToPath(new URL(`../reference/${launch.config}`, import.meta.url)));
+  const said = readConformanceFile(fileURLToPath(new URL(`../reference/${launch.config}`, import.meta.url)));
+  // Runs share two cores with others: the suite's patience is not what is tried.
+  const file = { ...said, time_scale: patience };
   await using server = await serveParts(build(referenceParts(launch)));
   const result = await runConformance({
     profile: "environment",
@@ -56,6 +63,7 @@ export async function judgeBuild(
     seed,
     slow,
     allowDestructive: true,
+    ...(exec === undefined ? {} : { exec }),
   });
   return summaryOf(result);
 }
@@ -100,4 +108,16 @@ export function areaOf({ clause, also = [], area: given }: Mutant): string[] {
   const area = given ?? [`${clause.slice(0, clause.lastIndexOf("-"))}-*`];
   const watched = watches.some((one) => one.clause === clause);
   return [...new Set([...area, ...(watched ? traffic : []), ...also])];
+}
+
+/** Command by which a mutant runs as a process, where a check of its clause needs one. */
+export function execOf({ name, clause, variant = "full" }: Mutant): string | undefined {
+  const checks = suiteOf("environment").checks.filter((one) => one.clause === clause);
+  return checks.some(({ lane }) => lane === "process") ? commandOf(name, variant) : undefined;
+}
+
+/** Command that serves a mutant; no name: the server as it is right. */
+export function commandOf(mutant: string, variant: VariantName): string {
+  const main = fileURLToPath(new URL("main.ts", import.meta.url));
+  return `node --import tsx ${main} --mutant ${mutant === "" ? "no-op" : mutant} --variant ${variant}`;
 }

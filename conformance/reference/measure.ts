@@ -58,10 +58,12 @@ async function measureAll(work: Work<ReferenceTask, State>): Promise<Measured> {
   const { data, agents } = work;
   const rewards: Record<string, number> = {};
   let answer = 0;
+  const unread: string[] = [];
   let disturbance: Disturbance = {};
   for (const id of playerIds) {
     const own = agents.get(id);
-    const text = own === undefined ? "" : readAnswer(own).text;
+    const { text, unappliable } = own === undefined ? { text: "" } : readAnswer(own);
+    if (unappliable !== undefined) unread.push(`${id}: ${unappliable}`);
     disturbance = { ...disturbance, ...(await disturbed(text, work)) };
     const earned = text === data.answer ? rightAnswer : 0;
     answer += earned;
@@ -73,7 +75,7 @@ async function measureAll(work: Work<ReferenceTask, State>): Promise<Measured> {
     components: { answer },
     success: answer === rightAnswer * playerIds.length,
     ...(disturbance.masked === true ? { masked: { reason: "asked" } } : {}),
-    diagnostics: { unappliable: "", text: disturbance.text ?? "" },
+    diagnostics: { unappliable: unread.join("; "), text: disturbance.text ?? "" },
   };
 }
 

@@ -38,9 +38,10 @@ export const referenceVariants = {
     config: "conformance.multi-agent.yaml",
   },
   simultaneous: {
-    what: "two agents who act at once where the task says so",
+    what: "two agents who act at once where the task says so, for callers with a credential",
     world: { steps: true, agents: "together" },
     limits: { closeGraceMs },
+    controllerToken: "reference-controller",
     config: "conformance.simultaneous.yaml",
   },
   principals: {

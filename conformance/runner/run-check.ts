@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import type { Check } from "../check/check.js";
 import {
@@ -69,6 +70,8 @@ export async function runCheck<T, D>(
   const hangs = new Error(`nothing came within ${seconds} s (a watchdog: --time-scale raises it)`);
   const timer = setTimeout(() => watchdog.abort(hangs), seconds * 1_000);
   const signal = AbortSignal.any([run.signal, watchdog.signal]);
+  // Every call listens to it.
+  setMaxListeners(0, signal);
   const cleanUps: CleanUp[] = [];
   const context: TrialContext = {
     entry,

@@ -1,4 +1,5 @@
 import { environmentSuite } from "../cases/environment/environment-suite.js";
+import { modelSuite } from "../cases/model/model-suite.js";
 import { transportSuite } from "../cases/transport/transport-suite.js";
 import type { Profile } from "../catalogue/profile.js";
 import type { ProfileSuite } from "./profile-suite.js";
@@ -6,6 +7,7 @@ import type { ProfileSuite } from "./profile-suite.js";
 /** Profiles that have cases. */
 const suites: Readonly<Partial<Record<Profile, ProfileSuite<never, never>>>> = {
   environment: environmentSuite as ProfileSuite<never, never>,
+  model: modelSuite as ProfileSuite<never, never>,
   transport: transportSuite as ProfileSuite<never, never>,
 };
 

@@ -37,7 +37,8 @@ export async function startSubject(
   command: string,
   { env = {} }: { env?: Readonly<Record<string, string>> } = {},
 ): Promise<ProcessSubject> {
-  const child = spawn(command, {
+  // The shell outlives a signal to the group, as it holds the subject's stdin: its end would be that of the subject.
+  const child = spawn(`trap : TERM INT\n${command}`, {
     shell: true,
     detached: true,
     stdio: ["pipe", "pipe", "pipe"],

@@ -122,9 +122,28 @@ export function readStatus(code: Code, message: string, details: readonly Status
   };
 }
 
+const lostSocket: ReadonlySet<string> = new Set([
+  "ECONNRESET",
+  "EPIPE",
+  "ECONNREFUSED",
+  "ECONNABORTED",
+  "ETIMEDOUT",
+]);
+
+/** How Node tells the streams of a connection that was cut. */
+const resetStream = /stream closed with error code CANCEL/;
+
+function socketCode(cause: unknown): string | undefined {
+  if (typeof cause !== "object" || cause === null || !("code" in cause)) return undefined;
+  return typeof cause.code === "string" ? cause.code : undefined;
+}
+
 /** Reads a status out of whatever a client library threw. */
 export function statusOf(thrown: unknown): CallStatus {
   const error = ConnectError.from(thrown);
+  // Node's errors of sockets become codes of the library's choice, ABORTED among them, which a server never sent.
+  const lost = lostSocket.has(socketCode(error.cause) ?? "") || resetStream.test(error.rawMessage);
+  if (lost) return readStatus(Code.Unavailable, error.rawMessage, []);
   const packed = error.details.filter((detail): detail is StatusDetail => "type" in detail);
   return readStatus(error.code, error.rawMessage, packed);
 }

@@ -7,8 +7,13 @@ import {
 } from "../../../gen/index.js";
 import type { CleanUp, ProfileSuite } from "../../runner/profile-suite.js";
 import { statusText } from "../../subject/reply.js";
+import { errorMetadataWatch } from "../shared/error-metadata.js";
 import { errorWatches } from "../shared/errors.js";
 import { sharedChecks } from "../shared/index.js";
+import { agentTokenChecks } from "./agent-tokens.js";
+import { bigContentChecks } from "./big-content.js";
+import { closeEnvironmentChecks } from "./close-environment.js";
+import { dataChecks } from "./data.js";
 import { describeEnvironmentChecks } from "./describe.js";
 import { type EnvironmentTrial, environmentTrial } from "./environment-trial.js";
 import { forkChecks } from "./fork.js";
@@ -18,14 +23,19 @@ import { multiAgentChecks } from "./multi-agent.js";
 import { privilegedChecks, privilegedWatches } from "./privileged.js";
 import { rewardWatches } from "./reward-watches.js";
 import { seedChecks } from "./seed.js";
+import { seedCapacityChecks } from "./seed-capacity.js";
 import { sharedEnvironment } from "./shared.js";
 import { stageChecks } from "./stages.js";
 import { statelessVerifyChecks } from "./stateless-verify.js";
 import { stepChecks, toolChecks } from "./step.js";
 import { stepBatchChecks } from "./step-batch.js";
+import { stepLedgerChecks } from "./step-ledger.js";
 import { stepStreamChecks } from "./step-stream.js";
+import { undeclaredChecks } from "./undeclared.js";
+import { unknownKindChecks } from "./unknown-kinds.js";
 import { verifyChecks } from "./verify.js";
 import { watchStepsChecks } from "./watch-steps.js";
+import { webChecks } from "./web.js";
 
 function opensSession(request: object): request is SeedRequest | ForkRequest {
   const name = "$typeName" in request ? request.$typeName : "";
@@ -35,6 +45,7 @@ function opensSession(request: object): request is SeedRequest | ForkRequest {
 /** The environment profile. */
 export const environmentSuite: ProfileSuite<EnvironmentTrial, EnvironmentServiceDescribeResponse> = {
   profile: "environment",
+  probePath: `/${EnvironmentService.typeName}/${EnvironmentService.method.describe.name}`,
   checks: [
     ...describeEnvironmentChecks,
     ...listingChecks,
@@ -52,10 +63,20 @@ export const environmentSuite: ProfileSuite<EnvironmentTrial, EnvironmentService
     ...stageChecks,
     ...multiAgentChecks,
     ...privilegedChecks,
+    ...closeEnvironmentChecks,
+    ...stepLedgerChecks,
+    ...undeclaredChecks,
+    ...dataChecks,
+    ...unknownKindChecks,
+    ...bigContentChecks,
+    ...seedCapacityChecks,
+    ...agentTokenChecks,
+    ...webChecks,
     ...sharedChecks(sharedEnvironment),
   ],
   watches: (described, file) => [
     ...errorWatches,
+    errorMetadataWatch,
     ...rewardWatches(described),
     ...privilegedWatches(file?.environment?.privileged),
   ],

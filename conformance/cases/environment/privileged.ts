@@ -114,6 +114,39 @@ export function privilegedWatches(texts: readonly string[] | undefined): readonl
 export const privilegedChecks = [
   environmentCheck(
     {
+      clause: "ALL-PRIV-004",
+      name: "output",
+      title: "a process that served good, bad and broken work has printed no privileged text.",
+      lane: "process",
+      within: 60,
+    },
+    async (t) => {
+      const texts = t.must(t.fixture.privileged, "environment.privileged");
+      const { good, bad } = t.fixture.sample;
+      for (const work of [good, bad]) {
+        const session = await t.open();
+        if (t.has(Feature.STEP)) await session.play(work);
+        t.result("Verify", await session.verify(0, { final: true, submission: work?.submission }));
+        t.judge.answer("Close", await session.close());
+      }
+      for (const what of ["invalid", "crash"] as const) {
+        const { task, submission } = t.fixture[what] ?? {};
+        if (task !== undefined) await t.calls.seed(t.seedRequest({ source: { case: "task", value: task } }));
+        if (submission !== undefined) await (await t.open()).verify(0, { submission });
+      }
+      t.process().signal("SIGTERM");
+      await t.pause(200);
+      const { output } = t.process();
+      t.judge.each("the texts", texts, (text) =>
+        t.judge.that("stdout and stderr", !output.includes(text), {
+          expected: `not to hold ${JSON.stringify(text)}`,
+          actual: output,
+        }),
+      );
+    },
+  ),
+  environmentCheck(
+    {
       clause: "ALL-PRIV-006",
       name: "reference",
       title:

@@ -9,6 +9,7 @@ import type {
 } from "../../../gen/index.js";
 import { openOutbox } from "../../subject/outbox.js";
 import { type CallStatus, type StreamReply, statusOfMessage, statusText } from "../../subject/reply.js";
+import type { CallOptions } from "../../subject/subject-client.js";
 import type { EnvironmentCalls, EnvironmentTrial } from "./environment-trial.js";
 
 /** One operation of a frame. */
@@ -35,9 +36,13 @@ export interface StepFrames {
 }
 
 /** Opens a stream of steps. */
-export function openFrames(t: EnvironmentTrial, calls: EnvironmentCalls = t.calls): StepFrames {
+export function openFrames(
+  t: EnvironmentTrial,
+  calls: EnvironmentCalls = t.calls,
+  options: CallOptions = {},
+): StepFrames {
   const outbox = openOutbox<MessageInitShape<typeof StepStreamRequestSchema>>();
-  const feed = calls.stepStream(outbox);
+  const feed = calls.stepStream(outbox, options);
   const came = new Map<bigint, readonly StepStreamAnswer[]>();
   const order: bigint[] = [];
   let sent = 0n;

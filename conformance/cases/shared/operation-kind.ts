@@ -24,6 +24,8 @@ export interface OperationEnd {
 export interface AskedOperation {
   /** Its request; a message of the contract. */
   readonly request: object;
+  /** Nothing can make it slow: it ends before anybody could join it. */
+  readonly quick?: boolean;
   /** Id of the session that it belongs to, or makes. */
   readonly sessionId: string;
   /** Asks, and waits for the end. `elsewhere`: over a connection of its own. */

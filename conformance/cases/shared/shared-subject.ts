@@ -1,3 +1,4 @@
+import type { DescService } from "@bufbuild/protobuf";
 import type { ServiceInfo } from "../../../gen/index.js";
 import type { Check, CheckInit } from "../../check/check.js";
 import type { Trial } from "../../check/trial.js";
@@ -9,11 +10,16 @@ import type { SessionKind } from "./session-kind.js";
 export interface SharedSubject<T extends Trial> {
   /** Defines a check of the profile. */
   check(init: CheckInit, run: (t: T) => Promise<void>): Check<T>;
+  /** The service that is judged. */
+  readonly service: DescService;
   readonly operations: readonly OperationKind<T>[];
   /** Its sessions; undefined: it has none (a model without gateways). */
   readonly sessions: SessionKind<T> | undefined;
-  /** Asks Describe. */
-  describe(t: T, options?: AskOptions): Promise<Reply<{ readonly service?: ServiceInfo | undefined }>>;
+  /** Asks Describe; `bare`: without what the target requires of every call. */
+  describe(
+    t: T,
+    options?: AskOptions & { readonly bare?: boolean },
+  ): Promise<Reply<{ readonly service?: ServiceInfo | undefined }>>;
   /** Describe's bounds of timeouts, in milliseconds. */
   timeouts(t: T): { readonly minimum: number | undefined; readonly maximum: number | undefined };
 }
