@@ -8,6 +8,7 @@ import { listingMutants } from "./listing.js";
 import { lostCallMutants } from "./lost-calls.js";
 import type { Mutant } from "./mutant.js";
 import { orderMutants, refusalMutants } from "./order.js";
+import { payloadMutants } from "./payloads.js";
 import { playerMutants } from "./players.js";
 import { principalMutants, privacyMutants } from "./principals.js";
 import { repeatMutants } from "./repeats.js";
@@ -40,4 +41,5 @@ export const allMutants: readonly Mutant[] = [
   ...admissionMutants,
   ...principalMutants,
   ...privacyMutants,
+  ...payloadMutants,
 ];

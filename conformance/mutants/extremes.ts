@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import { aroundCalls, isStream } from "./calls.js";
 import type { Build } from "./mutant.js";
+import { inLedger, together } from "./seams.js";
 
 /** A server that is not broken in one clause: right, slow, or wrong everywhere. */
 export interface Extreme {
@@ -29,8 +30,16 @@ async function* anyway<M>(stream: AsyncIterable<M>): AsyncGenerator<M> {
   }
 }
 
-/** Says OK to everything: what it does not do right it does not do at all. */
-const lenient: Build = aroundCalls((call, next) => {
+/** Keeps no record of what it did. */
+const forgetful: Build = inLedger((ledger) => ({
+  perform(work) {
+    if (ledger.find(work.scope, work.name)?.state === "ended") ledger.forget(work.scope, work.name);
+    return ledger.perform(work);
+  },
+}));
+
+/** Says OK to everything: what it does not do right it does not do at all, and it remembers nothing. */
+const okToAll: Build = aroundCalls((call, next) => {
   const { method } = call;
   const nothing = (): unknown => create(method.output as DescMessage);
   const streams = method.methodKind === "server_streaming" || method.methodKind === "bidi_streaming";
@@ -60,6 +69,6 @@ export const extremes: readonly Extreme[] = [
   {
     name: "lenient",
     what: "describes, seeds and verifies right, and says OK to everything else",
-    build: lenient,
+    build: together(forgetful, okToAll),
   },
 ];

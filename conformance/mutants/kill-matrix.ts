@@ -33,7 +33,7 @@ async function main(): Promise<number> {
     mutant,
     variant,
     patterns: [],
-    ...(id === "unmutated/full" ? { exec: commandOf("", variant) } : {}),
+    ...(values.full && id === "unmutated/full" ? { exec: commandOf("", variant) } : {}),
   });
   const jobs: Job[] = [
     ...(values.only.length > 0
@@ -56,8 +56,8 @@ async function main(): Promise<number> {
   const heavy = jobs.filter(({ patterns }) => patterns.length === 0);
   const light = jobs.filter(({ patterns }) => patterns.length > 0);
   for (const [some, atOnce] of [
-    [heavy, 1],
     [light, width],
+    [heavy, 1],
   ] as const) {
     await runJobs(some, {
       workers: Number(values.workers),

@@ -9,6 +9,8 @@ export const playerIds = ["a", "b"] as const;
 /** What a session is. */
 export interface State extends TroubleMemory {
   readonly agents: ReferenceAgents;
+  /** A move passes the turn on. */
+  readonly passing: boolean;
   readonly target: number;
   count: number;
   /** What the answer of each stage earned so far, by the stage's index. */

@@ -13,9 +13,9 @@ const tool = toolsOf<State>();
 const nothing = z.strictObject({});
 const trouble = z.looseObject({ do: z.string() });
 
-/** A move passes the turn to the other player; with turns taken together nothing changes. */
-function passTurn({ agents, gone }: State, agentId: string): StepEffects {
-  if (agents !== "turns") return {};
+/** Where players take turns, a move passes the turn to the other one. */
+function passTurn({ passing, gone }: State, agentId: string): StepEffects {
+  if (!passing) return {};
   const others = playerIds.filter((id) => id !== agentId && !gone.has(id));
   return others.length === 0 ? {} : { next: others };
 }

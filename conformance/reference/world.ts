@@ -76,8 +76,10 @@ export function referenceWorld({
     rowSchemas: [rowSchemaName],
     read: readTask,
     async seed({ data, seed, signal }) {
+      const together = agents === "together" && data.together;
       const state: State = {
         agents,
+        passing: !alone && !together,
         target: data.target,
         count: data.start + (seed !== undefined && seed % 10n === 9n ? 1 : 0),
         earned: new Map(),
@@ -91,7 +93,7 @@ export function referenceWorld({
         steps && alone && data.stages > 1
           ? { stages: Array.from({ length: data.stages }, (_, index) => `stage-${index}`) }
           : {};
-      if (!alone) return { state, ...playersStarts(state, agents === "together" && data.together) };
+      if (!alone) return { state, ...playersStarts(state, together) };
       const input = text ?? (data.told ? undefined : "Count.");
       const { tools } = data;
       return {

@@ -1,3 +1,4 @@
+import { agentSuite } from "../cases/agent-session/agent-suite.js";
 import { environmentSuite } from "../cases/environment/environment-suite.js";
 import { modelSuite } from "../cases/model/model-suite.js";
 import { transportSuite } from "../cases/transport/transport-suite.js";
@@ -7,6 +8,7 @@ import type { ProfileSuite } from "./profile-suite.js";
 /** Profiles that have cases. */
 const suites: Readonly<Partial<Record<Profile, ProfileSuite<never, never>>>> = {
   environment: environmentSuite as ProfileSuite<never, never>,
+  "agent-session": agentSuite as ProfileSuite<never, never>,
   model: modelSuite as ProfileSuite<never, never>,
   transport: transportSuite as ProfileSuite<never, never>,
 };

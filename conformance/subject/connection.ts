@@ -83,7 +83,7 @@ function overConnectNode(options: ConnectionOptions): { transport: Transport; cu
 }
 
 /** Writes each call into the log and tells of what it brings. */
-function recording({ log, number: connection, onSeen }: ConnectionOptions): Interceptor {
+function recording({ log, number: connection, onSeen, signal }: ConnectionOptions): Interceptor {
   let calls = 0;
   return (next) => async (request) => {
     calls += 1;
@@ -99,7 +99,8 @@ function recording({ log, number: connection, onSeen }: ConnectionOptions): Inte
     };
     const end = (error: unknown, metadata: Headers): void => {
       const status = error === undefined ? undefined : statusOf(error);
-      onSeen({ kind: "end", method, status, metadata });
+      // A call that the end of its check cut short says nothing of the subject.
+      if (!signal.aborted) onSeen({ kind: "end", method, status, metadata });
       log.add({ connection, call, kind: "end", text: statusText(status) });
     };
     try {

@@ -3,7 +3,7 @@ import type { CallStatus } from "../../subject/reply.js";
 import type { CallOptions } from "../../subject/subject-client.js";
 import { duration, milliseconds } from "../shared/durations.js";
 import { type EnvironmentTrial, environmentCheck, type OpenSession } from "./environment-trial.js";
-import { idleActions } from "./known-actions.js";
+import { idleActions, needIdle } from "./known-actions.js";
 import { openFrames, stepped } from "./step-frames.js";
 
 const shortLeaseMs = 1_000;
@@ -12,7 +12,11 @@ const dead = { code: ["UNAUTHENTICATED", "PERMISSION_DENIED"], reason: ["CREDENT
 const check = (
   init: Omit<Parameters<typeof environmentCheck>[0], "features"> & { readonly features?: readonly Feature[] },
   run: (t: EnvironmentTrial) => Promise<void>,
-) => environmentCheck({ ...init, features: [Feature.PRINCIPALS, ...(init.features ?? [])] }, run);
+) =>
+  environmentCheck({ ...init, features: [Feature.PRINCIPALS, ...(init.features ?? [])] }, async (t) => {
+    if (t.has(Feature.STEP)) await needIdle(t);
+    await run(t);
+  });
 
 /** How the session's agent calls: by the token that Seed minted for it. */
 function asAgent({ descriptor }: OpenSession, place = 0): CallOptions {

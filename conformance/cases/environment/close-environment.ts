@@ -1,7 +1,7 @@
 import { Feature } from "../../../gen/index.js";
 import { duration, milliseconds } from "../shared/durations.js";
 import { environmentCheck } from "./environment-trial.js";
-import { idle, idleActions } from "./known-actions.js";
+import { idle, idleActions, idlingCheck } from "./known-actions.js";
 import { openFrames, stepped } from "./step-frames.js";
 
 const shortLeaseMs = 1_000;
@@ -88,7 +88,7 @@ export const closeEnvironmentChecks = [
       t.judge.equal("task_digest", receipt.taskDigest, session.descriptor.task?.digest);
     },
   ),
-  environmentCheck(
+  idlingCheck(
     {
       clause: "ALL-CLOSE-018",
       name: "steps",
@@ -107,7 +107,7 @@ export const closeEnvironmentChecks = [
       t.judge.equal("verifications", receipt.verifications, 0);
     },
   ),
-  environmentCheck(
+  idlingCheck(
     {
       clause: "ALL-LEASE-012",
       name: "idle-stream",

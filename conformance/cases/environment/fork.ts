@@ -1,18 +1,17 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Feature, type ForkRequestSchema, type ForkResponse } from "../../../gen/index.js";
+import type { CheckInit } from "../../check/check.js";
 import { duration, milliseconds } from "../shared/durations.js";
-import { type EnvironmentTrial, environmentCheck, type OpenSession } from "./environment-trial.js";
-import { firstActions, idle, idleActions, stepOutcome } from "./known-actions.js";
+import type { EnvironmentTrial, OpenSession } from "./environment-trial.js";
+import { firstActions, idle, idleActions, idlingCheck, stepOutcome } from "./known-actions.js";
 
 type ForkInit = MessageInitShape<typeof ForkRequestSchema>;
 
 const conflict = { code: ["ALREADY_EXISTS"], reason: ["OPERATION_CONFLICT"] };
 const shortLeaseMs = 1_000;
 
-const check = (
-  init: Omit<Parameters<typeof environmentCheck>[0], "features">,
-  run: (t: EnvironmentTrial) => Promise<void>,
-) => environmentCheck({ features: [Feature.STEP, Feature.FORK], ...init }, run);
+const check = (init: Omit<CheckInit, "features">, run: (t: EnvironmentTrial) => Promise<void>) =>
+  idlingCheck({ features: [Feature.STEP, Feature.FORK], ...init }, run);
 
 /** A Fork of a session whose next step is number `at`, under a new id. */
 function forkRequest(t: EnvironmentTrial, source: OpenSession, at: number): ForkInit & { sessionId: string } {

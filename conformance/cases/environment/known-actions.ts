@@ -1,6 +1,7 @@
 import { type Action, Determinism, type StepResponse } from "../../../gen/index.js";
+import type { EnvironmentFixture } from "../../fixture/environment-fixture.js";
 import type { Reply } from "../../subject/reply.js";
-import type { EnvironmentTrial, OpenSession } from "./environment-trial.js";
+import { type EnvironmentTrial, environmentCheck, type OpenSession } from "./environment-trial.js";
 
 /** Actions of the good work's first step. */
 export function firstActions(t: EnvironmentTrial): Action[] {
@@ -13,6 +14,50 @@ export function idleActions(t: EnvironmentTrial): Action[] {
   return idle === undefined
     ? t.must(sample.bad?.steps[0]?.actions, "environment.sample.bad.steps, or environment.idle")
     : [idle];
+}
+
+/** Idle actions in a row that end no session: enough to tell a world in which they can be repeated. */
+const tries = 3;
+/** What is known of a fixture's idle actions: looked at once a run. */
+const looked = new WeakMap<EnvironmentFixture, Promise<boolean>>();
+
+/**
+ * Judges nothing where idle actions end the session: `environment.idle` would name one that does not. Every check that
+ * takes them asks first.
+ */
+export async function needIdle(t: EnvironmentTrial): Promise<void> {
+  // What hindered another check's look says nothing of this one's.
+  const known = await looked.get(t.fixture)?.catch(() => undefined);
+  if (!(known ?? (await look(t)))) {
+    t.may(undefined, "environment.idle, an action that never ends the session");
+  }
+}
+
+function look(t: EnvironmentTrial): Promise<boolean> {
+  const looking = canIdle(t);
+  looked.set(t.fixture, looking);
+  return looking;
+}
+
+async function canIdle(t: EnvironmentTrial): Promise<boolean> {
+  const session = await t.open();
+  for (let index = 0; index < tries; index += 1) {
+    const { message, status } = await session.step(index, idleActions(t));
+    if (message?.terminated === true || message?.truncated === true) return false;
+    if (status?.reason === "EPISODE_ENDED") return false;
+  }
+  return true;
+}
+
+/** A check that takes idle steps. */
+export function idlingCheck(
+  init: Parameters<typeof environmentCheck>[0],
+  run: (t: EnvironmentTrial) => Promise<void>,
+): ReturnType<typeof environmentCheck> {
+  return environmentCheck(init, async (t) => {
+    await needIdle(t);
+    await run(t);
+  });
 }
 
 /** An action that is refused. */

@@ -11,6 +11,7 @@ import {
 } from "../../../gen/index.js";
 import { milliseconds } from "../shared/durations.js";
 import { type EnvironmentTrial, environmentCheck, type OpenSession } from "./environment-trial.js";
+import { idlingCheck } from "./known-actions.js";
 
 /** What a session shows of its world before anything is done. */
 const start = ({ descriptor }: OpenSession): unknown =>
@@ -337,7 +338,7 @@ export const seedChecks = [
       });
     },
   ),
-  environmentCheck(
+  idlingCheck(
     {
       clause: "ENV-SEED-029",
       name: "limits",

@@ -1,7 +1,15 @@
 import { Feature, type SeedRequest, type StepStreamAnswer } from "../../../gen/index.js";
+import type { CheckInit } from "../../check/check.js";
 import { statusOfMessage, statusText } from "../../subject/reply.js";
-import { type EnvironmentTrial, environmentCheck, type OpenSession } from "./environment-trial.js";
-import { firstActions, idleActions, invalidActions, slowActions, stepOutcome } from "./known-actions.js";
+import type { EnvironmentTrial, OpenSession } from "./environment-trial.js";
+import {
+  firstActions,
+  idleActions,
+  idlingCheck,
+  invalidActions,
+  slowActions,
+  stepOutcome,
+} from "./known-actions.js";
 import { endOf, type FrameOperation, openFrames, stepOf, stepped } from "./step-frames.js";
 
 /** Sessions in one frame. */
@@ -9,10 +17,8 @@ const many = 8;
 const badInput = { code: ["INVALID_ARGUMENT"], reason: [] };
 const conflict = { code: ["ALREADY_EXISTS"], reason: ["OPERATION_CONFLICT"] };
 
-const check = (
-  init: Omit<Parameters<typeof environmentCheck>[0], "features">,
-  run: (t: EnvironmentTrial) => Promise<void>,
-) => environmentCheck({ features: [Feature.STEP, Feature.STEP_BATCH], ...init }, run);
+const check = (init: Omit<CheckInit, "features">, run: (t: EnvironmentTrial) => Promise<void>) =>
+  idlingCheck({ features: [Feature.STEP, Feature.STEP_BATCH], ...init }, run);
 
 const sessions = (t: EnvironmentTrial): Promise<OpenSession[]> =>
   Promise.all(Array.from({ length: many }, () => t.open()));

@@ -1,6 +1,5 @@
 import { Feature } from "../../../gen/index.js";
-import { environmentCheck } from "./environment-trial.js";
-import { idle, idleActions } from "./known-actions.js";
+import { idle, idleActions, idlingCheck } from "./known-actions.js";
 
 /** Step answers that every server keeps. */
 const kept = 64;
@@ -8,7 +7,7 @@ const features = [Feature.STEP];
 
 /** R14: which answers of steps are kept, and what becomes of older ones. */
 export const stepLedgerChecks = [
-  environmentCheck(
+  idlingCheck(
     {
       clause: "ALL-KEEP-001",
       name: "newest-64",
@@ -34,7 +33,7 @@ export const stepLedgerChecks = [
       }
     },
   ),
-  environmentCheck(
+  idlingCheck(
     {
       clause: "ALL-REPEAT-010",
       name: "forgotten",
@@ -54,7 +53,7 @@ export const stepLedgerChecks = [
       t.judge.equal("steps in all", receipt.steps, 201);
     },
   ),
-  environmentCheck(
+  idlingCheck(
     {
       clause: "ALL-EVT-006",
       name: "watch-steps",

@@ -1,6 +1,14 @@
 import { EnvironmentService, Feature } from "../../../gen/index.js";
-import { type EnvironmentTrial, environmentCheck } from "./environment-trial.js";
-import { firstActions, idleActions, invalidActions, slowActions, stepOutcome } from "./known-actions.js";
+import type { CheckInit } from "../../check/check.js";
+import type { EnvironmentTrial } from "./environment-trial.js";
+import {
+  firstActions,
+  idleActions,
+  idlingCheck,
+  invalidActions,
+  slowActions,
+  stepOutcome,
+} from "./known-actions.js";
 import { endOf, openFrames, stepOf, stepped } from "./step-frames.js";
 
 const badInput = { code: ["INVALID_ARGUMENT"], reason: [] };
@@ -8,10 +16,8 @@ const badInput = { code: ["INVALID_ARGUMENT"], reason: [] };
 /** Unanswered frames that every stream takes. */
 const pipelined = 16;
 
-const check = (
-  init: Omit<Parameters<typeof environmentCheck>[0], "features">,
-  run: (t: EnvironmentTrial) => Promise<void>,
-) => environmentCheck({ features: [Feature.STEP, Feature.STEP_STREAM], ...init }, run);
+const check = (init: Omit<CheckInit, "features">, run: (t: EnvironmentTrial) => Promise<void>) =>
+  idlingCheck({ features: [Feature.STEP, Feature.STEP_STREAM], ...init }, run);
 
 /** StepStream: frames, their order, their refusals, and one ledger with Step. */
 export const stepStreamChecks = [

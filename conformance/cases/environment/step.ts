@@ -9,6 +9,7 @@ import {
   type StepResponse,
 } from "../../../gen/index.js";
 import { type EnvironmentTrial, environmentCheck, type OpenSession } from "./environment-trial.js";
+import { idlingCheck } from "./known-actions.js";
 
 /** Rewards are equal where they differ by no more than this. */
 const closeEnough = 1e-9;
@@ -311,7 +312,7 @@ export const stepChecks = [
       await unchanged(t, session);
     },
   ),
-  environmentCheck(
+  idlingCheck(
     {
       clause: "ENV-STEP-017",
       name: "by-action-id",
@@ -347,7 +348,7 @@ export const stepChecks = [
       t.judge.refused("its number as step_index", await session.step(answer.stepIndex, first), conflict);
     },
   ),
-  environmentCheck(
+  idlingCheck(
     {
       clause: "ENV-STEP-019",
       name: "action-ids-at-once",
@@ -409,7 +410,7 @@ export const stepChecks = [
       await unchanged(t, session);
     },
   ),
-  environmentCheck(
+  idlingCheck(
     {
       clause: "ENV-STEP-024",
       name: "sequence-rises",

@@ -1,6 +1,7 @@
 import { EnvironmentService, Feature } from "../../../gen/index.js";
 import type { CallStatus } from "../../subject/reply.js";
 import { type EnvironmentTrial, environmentCheck, type OpenSession } from "./environment-trial.js";
+import { idleActions, idlingCheck } from "./known-actions.js";
 import { verifyEnd } from "./operations/verify.js";
 import { openFrames, stepOf } from "./step-frames.js";
 
@@ -141,7 +142,7 @@ export const undeclaredChecks = [
       t.judge.equal("network is told where there is a box", network !== undefined, sandbox !== undefined);
     },
   ),
-  environmentCheck(
+  idlingCheck(
     {
       clause: "ALL-DESC-011",
       name: "max-steps",
@@ -153,9 +154,7 @@ export const undeclaredChecks = [
       const limits = { ...task.limits, $typeName: "touchstone.v1.TaskLimits" as const, maxSteps: 2 };
       const session = await t.open({ source: { case: "task", value: { ...task, limits } } });
       t.judge.equal("limits.max_steps", session.descriptor.limits?.maxSteps, 2);
-      const actions =
-        t.fixture.idle === undefined ? t.fixture.sample.bad?.steps[0]?.actions : [t.fixture.idle];
-      const idle = t.must(actions, "environment.sample.bad.steps");
+      const idle = idleActions(t);
       const first = t.judge.answer("step 0", await session.step(0, idle));
       t.judge.equal("truncated at step 0", first.truncated, false);
       const second = t.judge.answer("step 1", await session.step(1, idle));

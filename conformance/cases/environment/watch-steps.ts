@@ -1,13 +1,12 @@
 import { Feature, type StepRecord, type WatchStepsResponse } from "../../../gen/index.js";
+import type { CheckInit } from "../../check/check.js";
 import type { Feed } from "../../subject/subject-client.js";
-import { type EnvironmentTrial, environmentCheck } from "./environment-trial.js";
-import { firstActions, idle, idleActions } from "./known-actions.js";
+import type { EnvironmentTrial } from "./environment-trial.js";
+import { firstActions, idle, idleActions, idlingCheck } from "./known-actions.js";
 import { openFrames, stepped } from "./step-frames.js";
 
-const check = (
-  init: Omit<Parameters<typeof environmentCheck>[0], "features">,
-  run: (t: EnvironmentTrial) => Promise<void>,
-) => environmentCheck({ features: [Feature.STEP, Feature.WATCH_STEPS], ...init }, run);
+const check = (init: Omit<CheckInit, "features">, run: (t: EnvironmentTrial) => Promise<void>) =>
+  idlingCheck({ features: [Feature.STEP, Feature.WATCH_STEPS], ...init }, run);
 
 /** The next steps of a feed, heartbeats left out. A feed that gives no more is the watchdog's. */
 async function recordsOf(

@@ -16,6 +16,7 @@ export function lostCallChecks<T extends Trial>(subject: SharedSubject<T>): Chec
       },
       async (t, kind) => {
         const slow = await kind.provoke(t, "slow");
+        if (slow.quick === true) t.notApplicable("nothing can make it slow");
         const left = await slow.ask(slow.request, { deadlineMs: 100 });
         if (left.status === undefined) t.judge.inconclusive("the slow operation ended before the deadline");
         const end = await slow.ask(slow.request, { elsewhere: true });
@@ -35,6 +36,7 @@ export function lostCallChecks<T extends Trial>(subject: SharedSubject<T>): Chec
       },
       async (t, kind) => {
         const slow = await kind.provoke(t, "slow");
+        if (slow.quick === true) t.notApplicable("nothing can make it slow");
         const leave = new AbortController();
         const left = slow.ask(slow.request, { signal: leave.signal });
         await t.pause(50);
@@ -56,6 +58,7 @@ export function lostCallChecks<T extends Trial>(subject: SharedSubject<T>): Chec
       },
       async (t, kind) => {
         const slow = await kind.provoke(t, "slow");
+        if (slow.quick === true) t.notApplicable("nothing can make it slow");
         const { end: lost, cut } = slow.askAndCut();
         await t.pause(50);
         cut();
@@ -117,6 +120,7 @@ export function lostCallChecks<T extends Trial>(subject: SharedSubject<T>): Chec
       },
       async (t, kind) => {
         const slow = await kind.provoke(t, "slow");
+        if (slow.quick === true) t.notApplicable("nothing can make it slow");
         const request = slow.timed(200);
         const end = await slow.ask(request);
         t.judge.that("the end", end.failure !== undefined, {

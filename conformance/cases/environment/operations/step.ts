@@ -2,6 +2,7 @@ import { type Action, Feature, type StepRequest, type StepResponse } from "../..
 import { milliseconds } from "../../shared/durations.js";
 import type { OperationKind } from "../../shared/operation-kind.js";
 import type { EnvironmentTrial, OpenSession } from "../environment-trial.js";
+import { idleActions, needIdle } from "../known-actions.js";
 import {
   askedOperation,
   openOf,
@@ -45,8 +46,6 @@ function otherActions(t: EnvironmentTrial, actions: readonly Action[]): Action[]
 
 const first = (t: EnvironmentTrial): Action[] =>
   t.must(t.fixture.sample.good?.steps[0]?.actions, "environment.sample.good.steps");
-const later = (t: EnvironmentTrial): Action[] =>
-  t.must(t.fixture.sample.bad?.steps[0]?.actions, "environment.sample.bad.steps");
 
 /** Step, as the shared rules see it. */
 export const stepOperation: OperationKind<EnvironmentTrial> = {
@@ -74,7 +73,8 @@ export const stepOperation: OperationKind<EnvironmentTrial> = {
   },
   async following(t, before) {
     const { session, index } = before as SessionOperation;
-    return askedStep(t, session, { index: index + 1, actions: later(t) });
+    await needIdle(t);
+    return askedStep(t, session, { index: index + 1, actions: idleActions(t) });
   },
   instead: async (t, refused) => askedStep(t, sessionOf(refused), { index: 0, actions: first(t) }),
   besides: async (t, other) => askedStep(t, sessionOf(other), { index: 0, actions: first(t) }),
