@@ -18,12 +18,12 @@ import type {
 } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { LoadedServer } from "../servers/composition/load-servers.js";
-import type { Players } from "../servers/composition/players.js";
+import { driverOf, type Players } from "../servers/composition/players.js";
 import type { ServerKind } from "../servers/composition/server-schema.js";
 import type { StartedServer, StartedServers } from "../servers/composition/start-servers.js";
 import { type CastDescribed, needsModel } from "../servers/episode/cast-described.js";
 import type { DriverNeeds } from "../servers/episode/check-pairs.js";
-import { configureDrivers, episodeOptions } from "../servers/episode/driver-options.js";
+import { episodeOptions } from "../servers/episode/driver-options.js";
 import type { Dial } from "../servers/runtime/dial.js";
 import { oneLine } from "./error-text.js";
 import type { RunSettings } from "./run-settings.js";
@@ -58,15 +58,12 @@ export function needsOf(
   { last, names }: Players,
 ): DriverNeeds | undefined {
   const server = servers.get(last.server);
-  if (names !== "ours" || server?.implementation.kind !== "episode") return undefined;
-  const configured = configureDrivers(server.implementation.drivers, server.server.entry.options);
-  const chosen =
-    last.driver === "" ? configured[0] : configured.find(({ definition }) => definition.name === last.driver);
+  const chosen = names === "ours" && server !== undefined ? driverOf(server, last.driver) : undefined;
   if (chosen === undefined) return undefined;
   const { definition } = chosen;
   try {
     const agents = definition.agentNeeds?.(episodeOptions(chosen, last.optionsJson)) ?? [];
-    return { environment: definition.needs ?? [], agents };
+    return { environment: definition.needs ?? [], agents, agentCount: definition.agents };
   } catch (error) {
     throw new ConfigError([`servers.${last.server}: the driver's options: ${oneLine(error)}`]);
   }

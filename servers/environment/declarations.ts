@@ -99,5 +99,6 @@ export function describeEnvironment<D, S>({
     maxPipelinedSteps: hasSteps ? maxPipelinedSteps : 0,
     splits: [...(catalogue?.described ?? [])],
     samples: [...(definition.samples?.() ?? [])],
+    agents: [...(definition.agents ?? [])],
   });
 }

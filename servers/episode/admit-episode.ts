@@ -93,6 +93,7 @@ async function describePairs(
     checkPairs(request, described.bound, {
       environment: driver.needs ?? [],
       agents: driver.agentNeeds?.(options) ?? [],
+      agentCount: driver.agents,
     });
     return described;
   } catch (refusal) {

@@ -115,6 +115,14 @@ group("Pairs that cannot work are refused before Seed, each named (EPI-RUN-017)"
       change: { agents: agents({ agentId: "solver" }) },
       fields: ["agents[0].agent_id"],
     },
+    "a world of two, by a driver of one, one of them unbound and one misspelt": {
+      change: { agents: agents({ agentId: "gueser" }) },
+      script(episodes) {
+        const service = { features: [Feature.MULTI_AGENT] };
+        episodes.environment.script.describe = async () => ({ service, agents: ["describer", "guesser"] });
+      },
+      fields: ["environment", "agents", "agents[0].agent_id"],
+    },
     "a listed task of a world that lists none": {
       change: { source: { case: "taskId", value: { id: "q1" } } },
       fields: ["task_id"],

@@ -21,11 +21,13 @@ function has(service: ServiceInfo | undefined, feature: Feature): boolean {
 export interface DriverNeeds {
   readonly environment: readonly Feature[];
   readonly agents?: readonly Feature[];
+  /** How many agents it plays; absent: as many as there are. */
+  readonly agentCount?: number | undefined;
 }
 
 /** Refuses pairs that cannot work, each named, before anything is started (EPI-RUN-017). */
 export function checkPairs(request: RunRequest, described: CastDescribed, needs: DriverNeeds): void {
-  const unmet = [...environmentPairs(request, described, needs.environment), ...unboundAgents(request)];
+  const unmet = [...environmentPairs(request, described, needs), ...unboundAgents(request, described)];
   for (const [i, binding] of request.agents.entries()) {
     const part = described.agents.get(binding.agentId);
     if (part === undefined) continue;
@@ -43,14 +45,35 @@ export function checkPairs(request: RunRequest, described: CastDescribed, needs:
   }
 }
 
-/** Agents that the task names and the run binds nobody to; a task that names none leaves that to its environment. */
-function unboundAgents({ source, agents }: RunRequest): FieldViolation[] {
-  const needed = source.case === "task" ? (source.value.requirements?.agents ?? []) : [];
+/** The agents that every session of an environment has; undefined: it depends on the task. */
+function agentsOf({ service, agents }: CastDescribed["environment"]): readonly string[] | undefined {
+  if (!has(service, Feature.MULTI_AGENT)) return [soleAgent];
+  return agents.length === 0 ? undefined : agents;
+}
+
+/** Agents that the environment has or the task names, and the run binds nobody to. */
+function unboundAgents(
+  { source, agents, environment: name }: RunRequest,
+  { environment }: CastDescribed,
+): FieldViolation[] {
   const bound = new Set(agents.map(({ agentId }) => agentId));
-  const unbound = needed.filter((agentId) => !bound.has(agentId));
-  if (unbound.length === 0) return [];
+  const unboundOf = (ids: readonly string[]): string => ids.filter((id) => !bound.has(id)).join(", ");
+  const ofTask = unboundOf(source.case === "task" ? (source.value.requirements?.agents ?? []) : []);
+  const several = agentsOf(environment) ?? [];
+  // Of one agent it is said that the bound one has another name.
+  const ofEnvironment = several.length > 1 ? unboundOf(several) : "";
   return [
-    { field: "agents", description: `the task needs agents that are not bound: ${unbound.join(", ")}` },
+    ...(ofTask === ""
+      ? []
+      : [{ field: "agents", description: `the task needs agents that are not bound: ${ofTask}` }]),
+    ...(ofEnvironment === "" || ofEnvironment === ofTask
+      ? []
+      : [
+          {
+            field: "agents",
+            description: `environment "${name}" has agents that are not bound: ${ofEnvironment}`,
+          },
+        ]),
   ];
 }
 
@@ -58,11 +81,17 @@ function unboundAgents({ source, agents }: RunRequest): FieldViolation[] {
 function environmentPairs(
   request: RunRequest,
   { environment }: CastDescribed,
-  needs: readonly Feature[],
+  needs: DriverNeeds,
 ): FieldViolation[] {
   const { service, sandboxProviders } = environment;
   const what = `environment "${request.environment}"`;
-  const unmet = unmetNeeds(service, needs, { field: "environment", what });
+  const unmet = unmetNeeds(service, needs.environment, { field: "environment", what });
+  const agents = agentsOf(environment) ?? [];
+  const { agentCount = agents.length } = needs;
+  if (agents.length > 0 && agents.length !== agentCount) {
+    const description = `the driver plays ${agentCount} agent${agentCount === 1 ? "" : "s"}, ${what} has ${agents.length} (${agents.join(", ")})`;
+    unmet.push({ field: "environment", description });
+  }
   if (request.source.case === "taskId" && !has(service, Feature.TASK_LISTING)) {
     const description = `environment "${request.environment}" lists no tasks: give it the whole task`;
     unmet.push({ field: "task_id", description });
@@ -96,8 +125,11 @@ function agentPairs(
 ): FieldViolation[] {
   const { agent, binding, i } = part;
   const unmet: FieldViolation[] = [];
-  if (binding.agentId !== soleAgent && !has(environment.service, Feature.MULTI_AGENT)) {
-    const description = `environment "${request.environment}" has one agent, "${soleAgent}"`;
+  const known = agentsOf(environment);
+  if (known !== undefined && !known.includes(binding.agentId)) {
+    const names = known.map((id) => `"${id}"`).join(", ");
+    const has = known.length === 1 ? "one agent" : "agents";
+    const description = `environment "${request.environment}" has ${has}, ${names}`;
     unmet.push({ field: `agents[${i}].agent_id`, description });
   }
   const boxed = environment.placements.some((placement) => placement !== Placement.NONE);
