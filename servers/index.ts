@@ -28,6 +28,7 @@ export type {
 export type { TaskSplit } from "./environment/definition/task-split.js";
 export {
   type ToolAnswer,
+  type ToolArguments,
   type ToolContext,
   type ToolDefinition,
   ToolError,
@@ -55,6 +56,7 @@ export {
 } from "./episode/define-driver.js";
 export { type EpisodeServiceOptions, episodeService } from "./episode/episode-service.js";
 export { EpisodeStore } from "./episode/episode-store.js";
+export type { BegunEpisode, EpisodeWatch, WatchedEpisode } from "./episode/episode-watch.js";
 export { firstInput, shown } from "./episode/first-input.js";
 export type { Played } from "./episode/outside-play.js";
 export { soleView } from "./episode/session-shape.js";
@@ -66,10 +68,11 @@ export {
   type ModelDefinition,
   type Piece,
 } from "./model/define-model.js";
-export { modelService } from "./model/model-service.js";
+export { type ModelServiceOptions, modelService } from "./model/model-service.js";
 export { type Clock, systemClock } from "./runtime/clock.js";
 export { Channels, type Dial } from "./runtime/dial.js";
 export { type FailureInit, OperationFailure } from "./runtime/failure.js";
+export type { HeldService } from "./runtime/held-service.js";
 export {
   assistantMessage,
   chatMessage,
@@ -81,7 +84,7 @@ export {
   userMessage,
 } from "./runtime/items.js";
 export { defaultLimits, type Limits } from "./runtime/limits.js";
-export { createLogger, type Logger } from "./runtime/log.js";
+export { createLogger, type LoggedFault, type Logger, type LogLevel } from "./runtime/log.js";
 export { Refusal, type RefusalOptions } from "./runtime/refusal.js";
 export { createRuntime, type Runtime } from "./runtime/runtime.js";
 export { type RunningServer, type ServeOptions, serve } from "./runtime/serve.js";

@@ -10,7 +10,7 @@ export { builtCommand };
 const root = resolve(import.meta.dirname, "..");
 /** Tells of which sources the built command was made. */
 const stamp = join(root, ".cache", "dist.built");
-const sources = ["gen", "servers", "clients", "rollouts", "cli", "bench"];
+const sources = ["gen", "servers", "clients", "rollouts", "cli", "conformance", "bench"];
 const settings = ["tsconfig.json", "tsconfig.build.json", "package.json"];
 const verbs = new Set(["run", "watch", "dev", "related", "list"]);
 

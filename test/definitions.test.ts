@@ -27,7 +27,7 @@ const misspelt: readonly (readonly [object, string])[] = [
     { determinism: "seedd" },
     'determinism: expected one of its values, found "seedd"; did you mean "seeded"?',
   ],
-  [{ determinism: undefined }, "determinism: expected one of its values, found undefined; known: seeded"],
+  [{ determinism: 1 }, "determinism: expected one of its values, found 1; known: seeded"],
   [{ reward: { ...world.reward, visble: true } }, 'reward: unknown key "visble"; did you mean "visible"?'],
   [
     { reward: { ...world.reward, timing: "final" } },
@@ -54,6 +54,35 @@ group("what an author misspells is refused by its name, with the nearest that is
       expect(() => environmentService(given, createRuntime())).toThrow(problem);
     });
   }
+
+  for (const key of ["name", "version", "reward", "determinism", "read", "seed", "verify"]) {
+    it(`what an author forgets is told by its name: ${key}`, () => {
+      const given = { ...world, [key]: undefined } as World;
+      const problem = `defineEnvironment: expected the key "${key}", found nothing`;
+      expect(() => defineEnvironment(given)).toThrow(problem);
+      expect(() => environmentService(given, createRuntime())).toThrow(problem);
+    });
+  }
+
+  it.each([
+    [{ splits: { a: undefined } }, "splits.a: expected an object, found nothing"],
+    [{ splits: [] }, "splits: expected an object, found a list"],
+    [{ tools: null }, "tools: expected an object, found nothing"],
+    [{ tools: { look: "look" } }, 'tools.look: expected an object, found "look"'],
+    [{ tools: { look: { ...tool, run: undefined } } }, 'tools.look: expected the key "run", found nothing'],
+    [{ reward: { timing: "terminal", maximum: 1 } }, 'reward: expected the key "minimum", found nothing'],
+    [{ stepKinds: "items" }, 'stepKinds: expected a list, found "items"'],
+  ])("what is no definition is told by its place: %j", (change, problem) => {
+    expect(() => defineEnvironment({ ...world, ...change } as unknown as World)).toThrow(problem);
+  });
+
+  it("no definition at all likewise", () => {
+    const nothing = undefined as never;
+    expect(() => defineEnvironment(nothing)).toThrow("defineEnvironment: expected an object, found nothing");
+    expect(() => defineAgent(nothing)).toThrow("defineAgent: expected an object, found nothing");
+    expect(() => defineModel(nothing)).toThrow("defineModel: expected an object, found nothing");
+    expect(() => defineDriver(nothing)).toThrow("defineDriver: expected an object, found nothing");
+  });
 
   it("agents, models and drivers likewise", () => {
     const agent = {

@@ -50,11 +50,15 @@ export function judgeOf(entry: CatalogueEntry): Judge {
   const fail = (what: string, expected: string, actual: string): never => {
     throw new Finding(what, expected, actual);
   };
-  /** Sorts out what says nothing of the clause: a full subject, a lost connection. */
-  const speaks = (status: CallStatus | undefined): void => {
+  /** Sorts out a lost connection, which says nothing of the clause. */
+  const arrives = (status: CallStatus | undefined): void => {
     if (status?.code === "UNAVAILABLE" && status.domain === "") {
       throw new ConnectionLost(`the connection was lost: ${statusText(status)}`);
     }
+  };
+  /** The same, and a full subject. */
+  const speaks = (status: CallStatus | undefined): void => {
+    arrives(status);
     if (status?.reason === "CAPACITY" || status?.reason === "ADMISSION_TIMEOUT") {
       throw new NoRoom(`the subject had no room: ${statusText(status)}`);
     }
@@ -66,7 +70,7 @@ export function judgeOf(entry: CatalogueEntry): Judge {
     equal(what, actual, expected) {
       judged += 1;
       // A status that is judged by itself may be the connection's.
-      if (isStatus(actual)) speaks(actual);
+      if (isStatus(actual)) arrives(actual);
       if (!isDeepStrictEqual(known(actual), known(expected))) fail(what, show(expected), show(actual));
     },
     differ(what, actual, other) {
@@ -75,7 +79,7 @@ export function judgeOf(entry: CatalogueEntry): Judge {
     },
     that(what, condition, { expected, actual }) {
       judged += 1;
-      if (!condition && isStatus(actual)) speaks(actual);
+      if (!condition && isStatus(actual)) arrives(actual);
       if (!condition) fail(what, expected, typeof actual === "string" ? actual : show(actual));
     },
     each(what, items, one) {

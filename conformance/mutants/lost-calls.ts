@@ -47,7 +47,13 @@ const callersKill = (when: (reason: unknown) => boolean): Build => {
     if (name === undefined || (rpc !== "step" && rpc !== "seed")) return next(call);
     if (killed.has(name)) throw cancelled();
     const ended = watched(call, name);
-    return Promise.resolve(next(call)).finally(ended);
+    return Promise.resolve(next(call))
+      .finally(ended)
+      .then((answer) => {
+        // Also for those who came back before it was known that the first had left.
+        if (killed.has(name)) throw cancelled();
+        return answer;
+      });
   });
 };
 

@@ -17,7 +17,7 @@ import {
 import { failureOf, reasonOf } from "./errors-told.js";
 import { inventedVerification } from "./invented.js";
 import type { Build, Mutant } from "./mutant.js";
-import { inLimits, inRuntime, inWorld } from "./seams.js";
+import { inLimits, inRuntime, inWorld, together } from "./seams.js";
 
 /** Stands around the calls of BlobService. */
 const aroundBlobs = (rpc: "putBlob" | "getBlob", handle: (call: Call, next: Next) => unknown): Build =>
@@ -79,10 +79,13 @@ export const payloadMutants: readonly Mutant[] = [
     name: "big-answer-inline",
     clause: "ALL-DESC-009",
     what: "answers as much as it has, whatever its caller takes",
-    build: aroundCalls((call, next) => {
-      call.context.requestHeader.set(maxMessageHeader, unlimited);
-      return next(call);
-    }),
+    build: together(
+      inLimits(() => ({ maxMessageBytes: 16 << 20 })),
+      aroundCalls((call, next) => {
+        call.context.requestHeader.set(maxMessageHeader, unlimited);
+        return next(call);
+      }),
+    ),
   },
   {
     name: "works-then-too-large",

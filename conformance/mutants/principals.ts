@@ -1,5 +1,4 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import { userMessage } from "../../servers/index.js";
 import { Refusal } from "../../servers/runtime/refusal.js";
 import { referenceVariants } from "../reference/variants.js";
 import {
@@ -208,8 +207,9 @@ export const privacyMutants: readonly Mutant[] = [
     name: "reference-in-descriptor",
     clause: "ALL-PRIV-006",
     what: "tells agents the solution",
-    build: inDescriptors(({ agents }) => {
-      for (const { input } of agents) input.push(userMessage(secret));
+    build: inDescriptors(({ agents }, request) => {
+      const task = "source" in request && request.source.case === "task" ? request.source.value : undefined;
+      for (const { input } of agents) input.push(...(task?.reference?.items ?? []));
     }),
   },
 ];

@@ -100,6 +100,13 @@ export function checksOfClause(clause: string): string[] {
   return all.filter((one) => one.clause === clause).map(({ id }) => id);
 }
 
+/** Whether a check of a clause runs: those that take minutes do only where they are asked for. */
+export function canBeJudged(clause: string, slow: boolean): boolean {
+  const { checks } = suiteOf("environment");
+  const all = [...checks, ...watches.map((one) => ({ ...one, slow: false }))];
+  return all.some((one) => one.clause === clause && (slow || !one.slow));
+}
+
 /** What brings things to light that watches judge. */
 const traffic = ["ALL-REFUSE-*", "ALL-FAIL-*", "ENV-SEED-*", "ENV-STEP-*", "ENV-VRFY-*"];
 

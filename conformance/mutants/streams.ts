@@ -121,17 +121,21 @@ const halfCloseCloses = (): Build => {
 const stuckLock = (): Build => {
   const stuck = new Set<string>();
   return together(
-    aroundSteps(async function* ({ requests, context }, next) {
+    aroundSteps(async function* ({ requests }, next) {
       let sessionId = "";
       let waiting = 0;
-      context.signal.addEventListener("abort", () => {
-        if (waiting > 0) stuck.add(sessionId);
-      });
-      const counted = eachOf(requests, (frame) => {
-        sessionId = stepsOf(frame)[0]?.sessionId ?? sessionId;
-        waiting += 1;
-        return frame;
-      });
+      const counted = (async function* () {
+        try {
+          for await (const frame of requests) {
+            sessionId = stepsOf(frame)[0]?.sessionId ?? sessionId;
+            waiting += 1;
+            yield frame;
+          }
+        } finally {
+          // Nothing more comes: the reader has left, or will send nothing more.
+          if (waiting > 0) stuck.add(sessionId);
+        }
+      })();
       for await (const frame of next(counted)) {
         if (frame.answers.length > 0) waiting -= 1;
         yield frame;

@@ -88,17 +88,17 @@ export interface AgentDefinition<Options> {
 }
 
 const agentKeys: KeysOf<AgentDefinition<never>> = {
-  name: true,
-  version: true,
-  needsModel: true,
-  takesReference: true,
-  options: true,
-  maxBudget: true,
-  activate: true,
+  name: "required",
+  version: "required",
+  needsModel: "required",
+  takesReference: "optional",
+  options: "required",
+  maxBudget: "optional",
+  activate: "required",
 };
 
 /**
- * Defines an agent. Throws an Error that names a key that is none.
+ * Defines an agent. Throws an Error that names a key that is none, or that is missing.
  *
  * @example
  * export default defineAgent({

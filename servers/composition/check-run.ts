@@ -1,5 +1,5 @@
 import { nearest } from "../runtime/nearest.js";
-import { playersOf } from "./players.js";
+import type { Players } from "./players.js";
 import { type Problem, pathText } from "./problem.js";
 import { type RunConfig, runSchema } from "./run-schema.js";
 import { problemsOf } from "./schema-problems.js";
@@ -13,6 +13,14 @@ export function checkRun(run: unknown, problems: Problem[], at: readonly string[
   return undefined;
 }
 
+interface NamesContext {
+  readonly problems: Problem[];
+  /** Where the run stands in the configuration. */
+  readonly at: readonly string[];
+  /** Whose names it gives. */
+  readonly names: Players["names"];
+}
+
 /**
  * Every name that a run uses must be a server of the right kind (field-case-107). Where its episodes are played elsewhere,
  * names that are not of this configuration are the other side's, and it may have no agents (EPI-RUN-013).
@@ -20,7 +28,7 @@ export function checkRun(run: unknown, problems: Problem[], at: readonly string[
 export function checkNames(
   run: RunConfig,
   servers: ReadonlyMap<string, ServerEntry>,
-  { problems, at }: { readonly problems: Problem[]; readonly at: readonly string[] },
+  { problems, at, names }: NamesContext,
 ): void {
   const need = (path: readonly string[], name: string, kind: ServerKind): void => {
     if (servers.get(name)?.kind === kind) return;
@@ -29,8 +37,6 @@ export function checkNames(
     problems.push({ path: [...at, ...path], text: `no ${kind} server "${name}"${hint}` });
   };
   need(["driver"], run.driver, "episode");
-  const asked = { server: run.driver, driver: "", optionsJson: "" };
-  const { names } = playersOf(servers, asked, problems);
   const ours = names === "ours";
   if (run.environment === undefined && names !== "nobody")
     problems.push({

@@ -3,6 +3,7 @@ import { nearest } from "../runtime/nearest.js";
 import { checkNames, checkRun } from "./check-run.js";
 import { checkServer } from "./check-servers.js";
 import type { ConfigError } from "./config-error.js";
+import { surelyPlaysHere } from "./players.js";
 import type { Problem } from "./problem.js";
 import { readYaml } from "./read-yaml.js";
 import type { RunConfig } from "./run-schema.js";
@@ -58,8 +59,13 @@ export async function loadConfig(
   const telemetry = checkTelemetry(read["telemetry"], problems);
   // Names are only judged where the servers themselves could be read.
   if (problems.length === 0) {
-    if (run !== undefined) checkNames(run, servers, { problems, at: ["run"] });
-    for (const [name, each] of runs) checkNames(each, servers, { problems, at: ["runs", name] });
+    const check = (each: RunConfig, at: readonly string[]): void => {
+      // Who plays may be the affair of a module, or of a benchmark's driver: where it is, names are judged with the run.
+      const names = surelyPlaysHere(servers.get(each.driver)) ? "ours" : "nobody";
+      checkNames(each, servers, { problems, at, names });
+    };
+    if (run !== undefined) check(run, ["run"]);
+    for (const [name, each] of runs) check(each, ["runs", name]);
   }
   if (problems.length > 0) throw refuse(problems);
   return {

@@ -271,3 +271,36 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
     ).rejects.toThrow(/servers\.far: no\.pem cannot be read; give a PEM file$/);
   });
 });
+
+it("ends all others where one cannot end, and says so", async () => {
+  const started = await start(all, ["episodes", "maths", "oracle"]);
+  const episodes = started.servers.get("episodes")?.running;
+  if (episodes === undefined) throw new Error("no episode server");
+  const { close } = episodes;
+  Object.assign(episodes, { close: () => Promise.reject(new Error("it does not end")) });
+  await expect(started.close({ drainTimeoutMs: 0 })).rejects.toThrow("it does not end");
+  for (const name of ["maths", "oracle"]) {
+    const { url = "" } = started.servers.get(name)?.address ?? {};
+    await expect(fetch(url)).rejects.toThrow("fetch failed");
+  }
+  await close({ drainTimeoutMs: 0 });
+});
+
+it("listens for a run where the file says once somebody elsewhere knows its servers by that", async () => {
+  await using metrics = await heldPort();
+  const port = await freePort();
+  const folder = temporaryFolder({
+    "c.yaml": `servers:
+  maths: { environment: reasoning, listen: "127.0.0.1:${port}" }
+telemetry: { prometheus: "127.0.0.1:${metrics.port}" }
+`,
+  });
+  const config = await loadConfig(join(folder, "c.yaml"));
+  const loaded = await loadServers(config);
+  const urlOf = ({ servers }: StartedServers) => servers.get("maths")?.address.url;
+  // They may be served at the same time: somebody else tells their metrics.
+  await using fixed = await startServers({ config, loaded, log, purpose: "run", fixedPorts: true });
+  expect(urlOf(fixed)).toBe(`http://127.0.0.1:${port}`);
+  await using free = await startServers({ config, loaded, log, purpose: "run" });
+  expect(urlOf(free)).not.toBe(`http://127.0.0.1:${port}`);
+});

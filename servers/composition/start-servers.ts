@@ -42,6 +42,8 @@ export interface StartOptions {
   readonly clock?: Clock;
   /** What for. Default: serve. */
   readonly purpose?: Purpose;
+  /** With purpose `run`: all listen where the configuration says, since somebody elsewhere may know them by that. */
+  readonly fixedPorts?: boolean;
 }
 
 /**
@@ -49,7 +51,8 @@ export interface StartOptions {
  *
  * - `serve`: all is as configured;
  * - `run`: this process's own calls. They may be served at the same time: one that listens on loopback takes a free port
- *   there instead of its own, unless it has a `public_url`, and its callers are told where it is;
+ *   there instead of its own, unless it has a `public_url` or `fixedPorts` says otherwise, and its callers are told
+ *   where it is;
  * - `describe`: to be asked what they are. All take free ports, and nothing is recorded or told to the outside.
  */
 export type Purpose = "serve" | "run" | "describe";
@@ -58,10 +61,10 @@ export type Purpose = "serve" | "run" | "describe";
 export async function startServers(options: StartOptions): Promise<StartedServers> {
   const channels = new Channels();
   const { config, log, purpose = "serve" } = options;
-  const telemetry =
-    purpose === "describe" ? undefined : await startTelemetryOf(config, { own: purpose === "serve", log });
   const started = new Map<string, StartedServer>();
   const order = startOrder(options.loaded);
+  const telemetry =
+    purpose === "describe" ? undefined : await startTelemetryOf(config, { own: purpose === "serve", log });
   const close = async (how?: { readonly drainTimeoutMs?: number }): Promise<void> => {
     const ended = new Map<string, Promise<void>>();
     for (const { server } of order.toReversed()) {
@@ -69,12 +72,15 @@ export async function startServers(options: StartOptions): Promise<StartedServer
       const others = before.map((other) => ended.get(other.server.name));
       ended.set(
         server.name,
-        Promise.all(others).then(() => started.get(server.name)?.running?.close(how)),
+        Promise.allSettled(others).then(() => started.get(server.name)?.running?.close(how)),
       );
     }
-    await Promise.all(ended.values());
-    await channels[Symbol.asyncDispose]();
-    await telemetry?.[Symbol.asyncDispose]();
+    // One that cannot end well keeps none of the others from ending.
+    const ends = await Promise.allSettled(ended.values());
+    ends.push(...(await Promise.allSettled([channels[Symbol.asyncDispose]()])));
+    ends.push(...(await Promise.allSettled([telemetry?.[Symbol.asyncDispose]()])));
+    const failed = ends.find((end) => end.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
   };
   try {
     for (const { server } of order)
@@ -94,7 +100,7 @@ interface StartContext extends StartOptions {
 
 async function startServer(loaded: LoadedServer, context: StartContext): Promise<StartedServer> {
   const { name, kind, server, implementation } = loaded;
-  const { config, log, clock, channels, telemetry, purpose = "serve" } = context;
+  const { config, log, clock, channels, telemetry } = context;
   if (implementation.kind === "elsewhere") {
     return { name, kind, address: addressOf(config, loaded, implementation.url), running: undefined };
   }
@@ -134,7 +140,7 @@ async function startServer(loaded: LoadedServer, context: StartContext): Promise
     const running = await serve({
       runtime,
       services: [service],
-      ...listenFor(purpose, server),
+      ...listenFor(context, server),
       ...(tls === undefined ? {} : { tls }),
       ...(publicUrl === undefined ? {} : { publicUrl }),
       ...(drainTimeoutMs === undefined ? {} : { drainTimeoutMs }),
@@ -154,11 +160,11 @@ async function startServer(loaded: LoadedServer, context: StartContext): Promise
 
 /** Where a server listens. */
 function listenFor(
-  purpose: Purpose,
+  { purpose = "serve", fixedPorts = false }: StartOptions,
   { entry }: ServerEntry,
 ): { readonly host?: string; readonly port?: number } {
   const at = listenOf(entry.listen);
-  if (purpose === "serve" || at.host === undefined) return at;
+  if (purpose === "serve" || (purpose === "run" && fixedPorts) || at.host === undefined) return at;
   const found = entry.public_url !== undefined || !isLoopback(at.host);
   return purpose === "run" && found ? at : { ...at, port: 0 };
 }

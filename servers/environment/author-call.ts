@@ -1,6 +1,6 @@
 import { ConnectError } from "@connectrpc/connect";
+import { isInstance } from "../runtime/is-instance.js";
 import { Refusal } from "../runtime/refusal.js";
-import { isInstance } from "./is-instance.js";
 
 /**
  * Calls an author's function outside an operation. What it throws is the author's, never a status of ours: a ConnectError

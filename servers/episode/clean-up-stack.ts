@@ -16,6 +16,7 @@ import {
 import type { Clock } from "../runtime/clock.js";
 import { fromMs } from "../runtime/duration.js";
 import { cutText, OperationFailure, toFailure } from "../runtime/failure.js";
+import { type Logger, logError } from "../runtime/log.js";
 import { pause } from "../runtime/pause.js";
 import { failureOf } from "../runtime/peer-failure.js";
 import { passed } from "./phases.js";
@@ -33,6 +34,8 @@ export interface Owned {
 /** What a stack of clean-ups needs. */
 export interface CleanUpStackOptions {
   readonly clock: Clock;
+  /** Has what `onReleased` throws: that is no reason to leave the rest. */
+  readonly log: Logger;
   /** Bound of each clean-up in milliseconds (EPI-E2-006). */
   readonly timeoutMs: number;
   /** Told of each intent, before the resource is made (E1), and again when it is known where it went. */
@@ -128,7 +131,7 @@ export class CleanUpStack {
   }
 
   async #bounded(entry: Entry): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, log, onReleased } = this.#options;
     const began = clock.now();
     const failure = await this.#failureOf(entry);
     const ms = clock.now() - began;
@@ -141,7 +144,12 @@ export class CleanUpStack {
       duration: fromMs(ms),
       ...(failure === undefined ? {} : { failure }),
     });
-    if (failure === undefined) this.#options.onReleased(intent);
+    if (failure !== undefined) return;
+    try {
+      onReleased(intent);
+    } catch (error) {
+      logError(log, { what: "release", resource: intent.id }, error);
+    }
   }
 
   /** Does the work within the bound; answers why it was not done, or undefined. */

@@ -151,17 +151,17 @@ export interface DriverDefinition<Options = unknown> {
 }
 
 const driverKeys: KeysOf<DriverDefinition<never>> = {
-  name: true,
-  agents: true,
-  needs: true,
-  agentNeeds: true,
-  options: true,
-  configured: true,
-  elsewhere: true,
-  run: true,
+  name: "required",
+  agents: "optional",
+  needs: "optional",
+  agentNeeds: "optional",
+  options: "optional",
+  configured: "optional",
+  elsewhere: "optional",
+  run: "required",
 };
 
-/** Defines a driver. Throws an Error that names a key that is none. */
+/** Defines a driver. Throws an Error that names a key that is none, or that is missing. */
 export function defineDriver<Options = Readonly<Record<string, never>>>(
   definition: DriverDefinition<Options>,
 ): DriverDefinition<Options> {

@@ -1,6 +1,9 @@
 import type { EpisodeEvent, EpisodeOutcome, ReadTrajectoryResponse } from "../../gen/index.js";
 
-/** What one episode writes down as it goes; what was told to a reader has been written before. */
+/**
+ * What one episode writes down as it goes; what was told to a reader has been written before, where it can be. Nothing here
+ * throws: an episode goes on though it cannot be written down.
+ */
 export interface EpisodeJournal {
   event(event: EpisodeEvent): void;
   /** A record of the trajectory. */

@@ -14,6 +14,7 @@ import {
 } from "../../gen/index.js";
 import type { Clock } from "../runtime/clock.js";
 import { episodeKey } from "../runtime/identity.js";
+import type { Logger } from "../runtime/log.js";
 import { Renewals } from "../runtime/renewals.js";
 import { AgentTurns } from "./agent-turns.js";
 import type { BoundCast, Cast } from "./cast.js";
@@ -37,6 +38,7 @@ export interface EpisodeParts {
   readonly described: EpisodeDescribed;
   readonly timeouts: PhaseTimeouts;
   readonly clock: Clock;
+  readonly log: Logger;
   readonly trajectory: Trajectory;
   readonly watched: WatchedEpisode;
   readonly tell: (event: EpisodeTold) => void;
@@ -76,10 +78,11 @@ export class EpisodeRun {
 
   constructor(parts: EpisodeParts) {
     this.parts = parts;
-    const { clock, timeouts, abandon, tell } = parts;
+    const { clock, log, timeouts, abandon, tell } = parts;
     this.phases = new Phases({ clock, timeouts, tell, abandon });
     this.stack = new CleanUpStack({
       clock,
+      log,
       timeoutMs: timeouts.cleanUpMs,
       onIntent: (intent) => tell({ case: "resourceIntent", value: intent }),
       onReleased: (intent) => tell(released(intent)),

@@ -1,6 +1,7 @@
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
+import Database from "libsql";
 import { pino } from "pino";
 import { expect, describe as group, it } from "vitest";
 import { Boundary, EpisodeService, FailureKind, Feature, Retry, Stage } from "../../gen/index.js";
@@ -240,6 +241,81 @@ group("SIGKILL of the episode server loses nothing", () => {
     },
     slow,
   );
+});
+
+group("Records that take nothing more, as on a full disk", () => {
+  /** A file in which a trigger lets the writes fail that `when` tells; `NEW` is the row. */
+  const failing = (table: "episode" | "event", when: string): string => {
+    const path = file();
+    new EpisodeStore(path, new ManualClock()).close();
+    const database = new Database(path);
+    database.exec(
+      `CREATE TRIGGER full BEFORE INSERT ON ${table} WHEN ${when} BEGIN SELECT RAISE(ABORT, 'disk is full'); END`,
+    );
+    database.close();
+    return path;
+  };
+  const logged = () => {
+    const lines: string[] = [];
+    return { lines, log: pino({ level: "warn" }, { write: (line: string) => lines.push(line) }) };
+  };
+  const named = (rolloutId: string) => ({ context: { episodeId: { rolloutId } } });
+  const oneAtOnce = { limits: { maxSessions: 1 }, timeouts: { queueMs: 0 } };
+
+  it("take no place: an episode that cannot be written down is run, and the next one too (EPI-E4-004)", async () => {
+    const { log, lines } = logged();
+    await using episodes = await ServedEpisodes.start({
+      records: failing("episode", "NEW.key = 'r1'"),
+      log,
+      ...oneAtOnce,
+    });
+    const first = await episodes.run();
+    expect(first.verdict?.reward?.value).toBe(0.5);
+    expect(first.outcome?.cleanUps.map(({ released }) => released)).toEqual([true, true, true]);
+    expect((await episodes.run(named("r2"))).verdict).toBeDefined();
+    const again = await episodes.run();
+    expect(again.delivery).toBe("replayed");
+    expect(again.events).toEqual(first.events);
+    expect(lines.filter((line) => line.includes("disk is full"))).not.toEqual([]);
+  });
+
+  it("cost no verdict and no release in the middle of an episode, and are told once (EPI-E2-001, EPI-E2-005)", async () => {
+    const { log, lines } = logged();
+    await using episodes = await ServedEpisodes.start({
+      records: failing("event", "NEW.sequence > 6"),
+      log,
+      ...oneAtOnce,
+    });
+    const { verdict, outcome, events } = await episodes.run();
+    expect(verdict?.reward?.value).toBe(0.5);
+    expect(outcome?.cleanUps.map(({ released }) => released)).toEqual([true, true, true]);
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_event, i) => BigInt(i + 1)));
+    const renewals = episodes.seen.length;
+    await episodes.pass(120_000);
+    expect(episodes.seen.length).toBe(renewals);
+    expect(lines.map((line) => JSON.parse(line).err.message)).toEqual([
+      expect.stringContaining("disk is full"),
+    ]);
+  });
+
+  it("are caught up with once they take something again: nothing is missing then", async () => {
+    // There is room again once a second episode has begun.
+    const records = failing("event", "NEW.sequence > 6 AND (SELECT count(*) FROM episode) < 2");
+    const before = await ServedEpisodes.start({ records });
+    before.agent.script.activate = async function* (_request, call) {
+      if (call.requestHeader.get("touchstone-key") === "r1") await before.run(named("r2"));
+      yield* answered();
+    };
+    const first = await before.run();
+    const { records: trajectory } = await before.trajectory();
+    await before[Symbol.asyncDispose]();
+
+    await using episodes = await ServedEpisodes.start({ records });
+    expect((await episodes.run()).events).toEqual(first.events);
+    expect((await episodes.trajectory()).records).toEqual(trajectory);
+    expect((await episodes.run(named("r2"))).delivery).toBe("replayed");
+    expect(episodes.seen).toEqual([]);
+  });
 });
 
 group("The file of the records", () => {

@@ -62,7 +62,8 @@ interface EpisodeRow {
 
 /**
  * The episodes of a server in a SQLite file, so that they outlive its process (feature DURABLE): each write is in the
- * file before it returns. While it is open the file is this process's alone.
+ * file before it returns. Where it cannot be (a full disk) the episodes go on without, and what they could not write is
+ * written with what matters most of theirs, once it can be. While it is open the file is this process's alone.
  */
 export class EpisodeStore implements Disposable {
   /** The server's instance, for as long as the file is. */
@@ -71,6 +72,8 @@ export class EpisodeStore implements Disposable {
   readonly #clock: Clock;
   readonly #statements: Statements;
   #closed = false;
+  #faulty = false;
+  #onFault: (error: unknown) => void = () => {};
 
   /** Opens the file, making it where it is missing. Throws where another server has it open, or it is none of ours. */
   constructor(path: string, clock: Clock) {
@@ -95,45 +98,66 @@ export class EpisodeStore implements Disposable {
     for (const row of rows) yield { key: row.key, content: this.#content(row) };
   }
 
+  /** Tells of the first write that is not possible, and again when one had been possible since. */
+  whenFaulty(onFault: (error: unknown) => void): void {
+    this.#onFault = onFault;
+  }
+
   /** An episode begins; answers what it writes down from now on. */
   begin(key: string, request: RunRequest): EpisodeJournal {
-    this.#write(({ begin }) => begin.run(key, packed(RunRequestSchema, request)));
-    return this.journal(key);
+    const text = packed(RunRequestSchema, request);
+    const begin: Write = ({ begin }) => begin.run(key, text);
+    return this.#journal(key, this.#write(begin) ? [] : [begin]);
   }
 
   /** Where an episode that has begun writes on. */
   journal(key: string): EpisodeJournal {
-    const event = ({ event }: Statements, told: EpisodeEvent): void => {
-      event.run(key, Number(told.sequence), packed(EpisodeEventSchema, told));
+    return this.#journal(key, []);
+  }
+
+  /** `behind` is what could not be written yet, in order: a file with gaps would tell another episode. */
+  #journal(key: string, behind: Write[]): EpisodeJournal {
+    const write = (work: Write): void => {
+      if (behind.length > 0 || !this.#write(work)) behind.push(work);
+    };
+    /** Writes that are in the file all or none, with all that is behind. */
+    const whole = (...works: readonly Write[]): void => {
+      behind.push(...works);
+      if (this.#whole(behind)) behind.length = 0;
+    };
+    const event = (told: EpisodeEvent): Write => {
+      const text = packed(EpisodeEventSchema, told);
+      return (statements) => statements.event.run(key, Number(told.sequence), text);
     };
     return {
-      event: (told) => this.#write((statements) => event(statements, told)),
-      recorded: (record) =>
-        this.#write(({ recorded }) =>
-          recorded.run(key, Number(record.sequence), packed(ReadTrajectoryResponseSchema, record)),
-        ),
-      scored: (outcome) =>
-        this.#write(({ scored }) => scored.run(packed(EpisodeOutcomeSchema, outcome()), key)),
-      ended: (last) =>
-        this.#whole((statements) => {
-          event(statements, last);
-          statements.ended.run(this.#clock.date().getTime(), key);
-        }),
+      event: (told) => write(event(told)),
+      recorded(record) {
+        const text = packed(ReadTrajectoryResponseSchema, record);
+        write(({ recorded }) => recorded.run(key, Number(record.sequence), text));
+      },
+      scored(outcome) {
+        const text = packed(EpisodeOutcomeSchema, outcome());
+        whole(({ scored }) => scored.run(text, key));
+      },
+      ended: (last) => {
+        const at = this.#clock.date().getTime();
+        whole(event(last), ({ ended }) => ended.run(at, key));
+      },
       acked: () =>
-        this.#whole(({ acked, dropTrajectory }) => {
-          acked.run(key);
-          dropTrajectory.run(key);
-        }),
+        whole(
+          ({ acked }) => acked.run(key),
+          ({ dropTrajectory }) => dropTrajectory.run(key),
+        ),
     };
   }
 
   /** Lets the outcome of an episode go; its name stays. */
   expire(key: string): void {
-    this.#whole(({ expire, dropEvents, dropTrajectory }) => {
-      expire.run(key);
-      dropEvents.run(key);
-      dropTrajectory.run(key);
-    });
+    this.#whole([
+      ({ expire }) => expire.run(key),
+      ({ dropEvents }) => dropEvents.run(key),
+      ({ dropTrajectory }) => dropTrajectory.run(key),
+    ]);
   }
 
   /** Lets a name go. */
@@ -165,15 +189,42 @@ export class EpisodeStore implements Disposable {
     };
   }
 
-  #write(work: (statements: Statements) => void): void {
-    if (!this.#closed) work(this.#statements);
+  /** Answers whether it is written; never throws. */
+  #write(work: Write): boolean {
+    return this.#attempt(() => work(this.#statements));
   }
 
-  /** Writes that are in the file all or none. */
-  #whole(work: (statements: Statements) => void): void {
-    if (!this.#closed) this.#db.transaction(() => work(this.#statements))();
+  /** The same of writes that are in the file all or none. */
+  #whole(works: readonly Write[]): boolean {
+    return this.#attempt(() => {
+      this.#db.exec("BEGIN");
+      try {
+        for (const work of works) work(this.#statements);
+        this.#db.exec("COMMIT");
+      } catch (error) {
+        // A full disk has rolled it back by itself; the driver's own transaction would tell that instead.
+        if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  #attempt(write: () => void): boolean {
+    if (this.#closed) return true;
+    try {
+      write();
+      this.#faulty = false;
+      return true;
+    } catch (error) {
+      if (!this.#faulty) this.#onFault(error);
+      this.#faulty = true;
+      return false;
+    }
   }
 }
+
+/** Something that is to be written. */
+type Write = (statements: Statements) => void;
 
 type Statements = ReturnType<typeof prepare>;
 

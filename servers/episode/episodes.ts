@@ -12,6 +12,7 @@ import { cancelledFailure, toFailure } from "../runtime/failure.js";
 import { fingerprint } from "../runtime/fingerprint.js";
 import { episodeKey } from "../runtime/identity.js";
 import type { Delivered } from "../runtime/ledger.js";
+import { logError } from "../runtime/log.js";
 import type { Operation, Outcome } from "../runtime/operation.js";
 import { invalidField, Refusal } from "../runtime/refusal.js";
 import type { Runtime } from "../runtime/runtime.js";
@@ -56,6 +57,9 @@ export class Episodes {
       max: runtime.limits.maxSessions,
       queueTimeoutMs: timeouts.queueMs,
     });
+    store?.whenFaulty((error) =>
+      runtime.log.error({ what: "records", err: error }, "episodes go on that cannot be written down"),
+    );
     for (const { key, content } of store?.episodes() ?? []) {
       if (content === undefined) this.#restoreName(key);
       else this.#restore(key, content);
@@ -100,7 +104,7 @@ export class Episodes {
       name: nameOf(key),
       fingerprint: fingerprint(RunRequestSchema, request),
       events: () => record.events,
-      admit: async (operation) => {
+      admit: async (operation, begin) => {
         const people = castEpisode({ runtime, pool }, request);
         record.operation = operation;
         record.watched = watch?.begin({ episodeId, request, header }) ?? unwatched;
@@ -122,15 +126,17 @@ export class Episodes {
           record.watched.refused(refusal);
           throw refusal;
         }
+        begin();
       },
       execute: async ({ answerId }) => {
         if (admitted === undefined) throw new Error("an episode began without its admission");
-        record.journal = store?.begin(key, request) ?? noJournal;
         const { slot } = admitted;
-        const earlier = this.#earlier(episodeId);
-        const parts = { runtime, pool, timeouts, request, episodeId, record, admitted, answerId, earlier };
+        const parts = { runtime, pool, timeouts, request, episodeId, record, admitted, answerId };
         try {
-          return await this.#ended({ record, request, answerId }, executeEpisode(parts));
+          return await this.#ended({ record, request, answerId }, async () => {
+            record.journal = store?.begin(key, request) ?? noJournal;
+            return await executeEpisode({ ...parts, earlier: this.#earlier(episodeId) });
+          });
         } finally {
           slot?.release();
           this.#expireLater(record, episodeId);
@@ -152,10 +158,10 @@ export class Episodes {
   /** The outcome of an episode, told; whatever breaks, nobody waits for ever. */
   async #ended(
     { record, request, answerId }: { record: EpisodeRecord; request: RunRequest; answerId: string },
-    work: Promise<EpisodeOutcome>,
+    work: () => Promise<EpisodeOutcome>,
   ): Promise<Outcome<EpisodeOutcome>> {
-    const answer = await work.catch((error: unknown) => {
-      this.options.runtime.log.error({ episode: record.key, err: error }, "unexpected error");
+    const answer = await work().catch((error: unknown) => {
+      logError(this.options.runtime.log, { episode: record.key }, error);
       return brokenOutcome(request, answerId, error);
     });
     record.end(answer);
@@ -175,9 +181,9 @@ export class Episodes {
     const recover = async (answerId: string): Promise<Outcome<EpisodeOutcome>> => {
       record.watched = watch?.begin({ episodeId, request, header: () => undefined }) ?? unwatched;
       const timeouts = timeoutsOf(request.timeouts, this.options.timeouts);
-      const work = recoverEpisode({ runtime, peers: pool.peers, timeouts, record, content, answerId });
+      const parts = { runtime, peers: pool.peers, timeouts, record, content, answerId };
       try {
-        return await this.#ended({ record, request, answerId }, work);
+        return await this.#ended({ record, request, answerId }, () => recoverEpisode(parts));
       } finally {
         this.#expireLater(record, episodeId);
       }
@@ -216,7 +222,7 @@ export class Episodes {
       name: nameOf(key),
       fingerprint: fingerprint(RunRequestSchema, request),
       ...(events === undefined ? {} : { events: () => events }),
-      admit: () => {},
+      admit: (_operation, begin) => begin(),
       execute,
     });
     return operation;

@@ -14,6 +14,7 @@ import {
 import { keptMessageLimit } from "../runtime/answer-limit.js";
 import { fromMs } from "../runtime/duration.js";
 import { cancelledFailure, OperationFailure, toFailure } from "../runtime/failure.js";
+import { logError } from "../runtime/log.js";
 import { failureOf } from "../runtime/peer-failure.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Admitted } from "./admit-episode.js";
@@ -64,13 +65,13 @@ export async function executeEpisode(options: ExecuteOptions): Promise<EpisodeOu
       outcomeOf({ ...parts, timings: timings(), cleanUps, stopReason: record.stopReason }),
       keptMessageLimit(runtime.limits),
     );
-  // A score is never lost again, whatever becomes of this server while it cleans up.
-  record.journal.scored(() => outcome([]));
-  // E2: whatever came of it, everything is released; no signal of the episode reaches in here.
-  if (run !== undefined) {
-    run.phases.begin(Stage.CLEAN_UP);
-    await run.stack.releaseAll();
-    run.renewals.stopAll();
+  try {
+    // A score is never lost again, whatever becomes of this server while it cleans up.
+    record.journal.scored(() => outcome([]));
+    run?.phases.begin(Stage.CLEAN_UP);
+  } finally {
+    // E2: whatever came of it, everything is released; no signal of the episode reaches in here.
+    await run?.stack.releaseAll().finally(() => run.renewals.stopAll());
   }
   const cleanUps = [...before.results, ...(run?.stack.results ?? []), ...(run?.relayed?.cleanUps ?? [])];
   record.left = leftOf(cleanUps);
@@ -83,6 +84,7 @@ async function releaseEarlier(options: ExecuteOptions): Promise<CleanUpStack> {
   const { runtime, pool, timeouts, request, record, earlier, admitted } = options;
   const stack = new CleanUpStack({
     clock: runtime.clock,
+    log: runtime.log,
     timeoutMs: timeouts.cleanUpMs,
     onIntent: () => {},
     onReleased: (intent) => record.tell(released(intent)),
@@ -120,6 +122,7 @@ async function play(
     described,
     timeouts,
     clock: runtime.clock,
+    log: runtime.log,
     trajectory: record.trajectory,
     watched: record.watched,
     tell: record.tell,
@@ -131,8 +134,8 @@ async function play(
     return { run, score: { verdict: await run.run() } };
   } catch (error) {
     const failure = told(error, run.phases.stage);
-    const level = failure.kind === FailureKind.INTERNAL ? "error" : "info";
-    runtime.log[level]({ episode: record.key, err: error }, "the episode failed");
+    if (failure.kind === FailureKind.INTERNAL) logError(runtime.log, { episode: record.key }, error);
+    else runtime.log.info({ episode: record.key, err: error }, "the episode failed");
     return { run, score: { failure } };
   }
 }

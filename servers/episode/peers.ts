@@ -19,7 +19,7 @@ import type {
   ModelServiceDescribeResponse,
 } from "../../gen/index.js";
 import type { Clock } from "../runtime/clock.js";
-import type { Dial, PeerEndpoint } from "../runtime/dial.js";
+import { type Dial, type PeerEndpoint, toldBy } from "../runtime/dial.js";
 import { type Asking, PeerDescription, type Told } from "./peer-description.js";
 
 /** A server that may be bound, by the name that configuration gives it. */
@@ -114,7 +114,7 @@ function createPeer<D, C extends Describes<D>>(
   return {
     client(options, endpoint) {
       const all = authorized(options, address);
-      if (endpoint !== undefined) return connect(dial(shown(endpoint, address)), all);
+      if (endpoint !== undefined) return connect(dial(toldBy(address, endpoint)), all);
       const { onInstance } = all;
       return connect(dial(address), {
         ...all,
@@ -127,11 +127,6 @@ function createPeer<D, C extends Describes<D>>(
     describe: (asking) => description.get(asking),
     forget: () => description.forget(),
   };
-}
-
-/** An endpoint that a server told is the same server's: it is shown who calls as that one is (mutual TLS). */
-function shown(endpoint: PeerEndpoint, { clientCert }: PeerAddress): PeerEndpoint {
-  return clientCert === undefined ? endpoint : { ...endpoint, clientCert };
 }
 
 function authorized(options: ClientOptions, { credential }: PeerAddress): ClientOptions {

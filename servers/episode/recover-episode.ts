@@ -47,6 +47,7 @@ export async function recoverEpisode(options: RecoverOptions): Promise<EpisodeOu
   record.trajectory.miss("the episode server was restarted in the middle of it");
   const stack = new CleanUpStack({
     clock: runtime.clock,
+    log: runtime.log,
     timeoutMs: timeouts.cleanUpMs,
     onIntent: () => {},
     onReleased: (intent) => record.tell(released(intent)),

@@ -96,22 +96,22 @@ export interface ModelDefinition {
 }
 
 const modelKeys: KeysOf<ModelDefinition> = {
-  name: true,
-  version: true,
-  model: true,
-  weightsVersion: true,
-  contextTokens: true,
-  maxOutputTokens: true,
-  maxChoices: true,
-  tokens: true,
-  reads: true,
-  generate: true,
-  countTokens: true,
-  close: true,
+  name: "required",
+  version: "required",
+  model: "required",
+  weightsVersion: "required",
+  contextTokens: "required",
+  maxOutputTokens: "optional",
+  maxChoices: "optional",
+  tokens: "optional",
+  reads: "optional",
+  generate: "required",
+  countTokens: "required",
+  close: "optional",
 };
 
 /**
- * Defines a model. Throws an Error that names a key that is none.
+ * Defines a model. Throws an Error that names a key that is none, or that is missing.
  *
  * @example
  * defineModel({

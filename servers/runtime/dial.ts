@@ -9,6 +9,11 @@ export interface PeerEndpoint {
   readonly clientCert?: { readonly certPem: string; readonly keyPem: string };
 }
 
+/** An endpoint that a peer told is the same peer's: it is shown who calls as that one is (mutual TLS). */
+export function toldBy({ clientCert }: PeerEndpoint, endpoint: PeerEndpoint): PeerEndpoint {
+  return clientCert === undefined ? endpoint : { ...endpoint, clientCert };
+}
+
 /** A channel to a peer; the same one for the same endpoint. */
 export type Dial = (endpoint: PeerEndpoint) => Channel;
 

@@ -1,6 +1,7 @@
 import { Stage } from "../../gen/index.js";
 import { OperationFailedError, toFailure } from "./failure.js";
 import type { Fingerprint } from "./fingerprint.js";
+import { type Logger, logError } from "./log.js";
 import { type Delivery, Operation, type OperationEvents, type Outcome } from "./operation.js";
 import type { Records } from "./records.js";
 import { Refusal } from "./refusal.js";
@@ -26,10 +27,11 @@ export interface Work<A> {
   readonly numbered?: Numbered | undefined;
   readonly fingerprint: Fingerprint;
   /**
-   * Returns, at once or later, when the work may begin. Throws a Refusal when it must not: then nothing is recorded
-   * and the name is free (ALL-REPEAT-008).
+   * Calls `begin` once, last of all, at once or later, when the work may begin: the work begins within that call, so that
+   * nothing comes between what admits it and it (ALL-CLOSE-007). Throws a Refusal when it must not begin: then nothing is
+   * recorded and the name is free (ALL-REPEAT-008).
    */
-  readonly admit: (operation: Operation<A>) => void | Promise<void>;
+  readonly admit: (operation: Operation<A>, begin: () => void) => void | Promise<void>;
   /** The events of a streamed operation, made when it starts. */
   readonly events?: () => OperationEvents;
   /** Does the work. What it throws is recorded as an unexpected failure. */
@@ -69,8 +71,8 @@ export interface Ledger {
   drop(scope: string): void;
 }
 
-/** A ledger over the given records. */
-export function createLedger(records: Records): Ledger {
+/** A ledger over the given records; the log has what work broke with. */
+export function createLedger(records: Records, log: Logger): Ledger {
   /** ALL-REPEAT-010: done, and no longer kept; never a second execution. */
   function expired(name: string): Refusal {
     return new Refusal("ANSWER_EXPIRED", `${name} was done and its answer is no longer kept`);
@@ -90,11 +92,13 @@ export function createLedger(records: Records): Ledger {
     operation.events = work.events?.();
     records.set(work.scope, work.name, operation as Operation<unknown>);
     // Nobody waits for ever, whatever broke: the operation began, so it has failed.
-    const broken = (error: unknown): void =>
+    const broken = (error: unknown): void => {
+      logError(log, { scope: work.scope, operation: work.name }, error);
       operation.settle({
         ok: false,
         error: new OperationFailedError(toFailure(error, { stage: Stage.UNSPECIFIED }), operation.answerId),
       });
+    };
     /** Never throws: what began is not refused any more. */
     const begin = (): void => {
       operation.state = "running";
@@ -117,9 +121,8 @@ export function createLedger(records: Records): Ledger {
       );
     };
     try {
-      const admitted = work.admit(operation);
-      if (admitted === undefined) begin();
-      else void admitted.then(begin, refuse);
+      const admitted = work.admit(operation, begin);
+      if (admitted !== undefined) void admitted.catch(refuse);
     } catch (refusal) {
       records.delete(work.scope, work.name);
       throw refusal;

@@ -4,6 +4,7 @@ import { CallError, InstanceChangedError } from "../../clients/index.js";
 import { type Boundary, type Cause, CauseSchema, Delivery, FailureKind, Retry } from "../../gen/index.js";
 import { fromMs } from "./duration.js";
 import { cutText, OperationFailure } from "./failure.js";
+import { isInstance } from "./is-instance.js";
 
 /**
  * What a boundary saw of a call that failed (ALL-FAIL-007, ALL-FAIL-015). Without a word of the service the message is
@@ -48,7 +49,7 @@ export interface PeerFailureOptions {
  */
 export function failureOf(error: unknown, options: PeerFailureOptions): unknown {
   const { boundary } = options;
-  if (error instanceof InstanceChangedError) {
+  if (isInstance(error, InstanceChangedError)) {
     return new OperationFailure({
       kind: FailureKind.SESSION_LOST,
       retry: Retry.NEW_ATTEMPT,
@@ -56,7 +57,7 @@ export function failureOf(error: unknown, options: PeerFailureOptions): unknown 
       causes: [causeOf(error, boundary, FailureKind.SESSION_LOST)],
     });
   }
-  if (!(error instanceof CallError)) return error;
+  if (!isInstance(error, CallError)) return error;
   const { failure } = error;
   if (failure !== undefined) {
     const cause = causeOf(error, boundary);

@@ -9,6 +9,7 @@ import type { CallOutcome, ObservedCall } from "./call-observer.js";
 import { OperationFailedError, OperationFailure, toFailure } from "./failure.js";
 import { type ServiceRoute, serviceRoute } from "./grpc/index.js";
 import { newAnswerId } from "./identity.js";
+import { isInstance } from "./is-instance.js";
 import { logError } from "./log.js";
 import type { Delivery } from "./operation.js";
 import { requireController } from "./principals.js";
@@ -170,8 +171,8 @@ function sizeCheck(
 
 /** The status of whatever a service threw; words of an unexpected error go to the log only. */
 export function toStatus(runtime: Runtime, method: DescMethod, error: unknown): ConnectError {
-  if (error instanceof ConnectError) return error;
-  if (!(error instanceof OperationFailure)) {
+  if (isInstance(error, ConnectError)) return error;
+  if (!isInstance(error, OperationFailure)) {
     logError(runtime.log, { rpc: `${method.parent.typeName}/${method.name}` }, error);
   }
   return new OperationFailedError(toFailure(error, { stage: Stage.UNSPECIFIED }), newAnswerId());

@@ -42,12 +42,13 @@ export interface Runtime {
 export function createRuntime(
   parts: Partial<Omit<Runtime, "limits">> & { limits?: Partial<Limits> } = {},
 ): Runtime {
+  const { log = pino({ level: "silent" }) } = parts;
   return {
     clock: systemClock,
-    ledger: createLedger(memoryRecords()),
+    ledger: createLedger(memoryRecords(), log),
     admission: createAdmission,
     instanceId: newInstanceId(),
-    log: pino({ level: "silent" }),
+    log,
     codec: undefined,
     principals: undefined,
     observers: [],

@@ -78,7 +78,8 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   const close: RunningServer["close"] = (how = {}) => {
     closing ??= (async () => {
       runtime.draining = true;
-      for (const name of names) health.setServing(name, false);
+      // The empty name is the server as a whole, which is what a load balancer asks for (ALL-DRAIN-001).
+      for (const name of ["", ...names]) health.setServing(name, false);
       await drain(
         services,
         runtime.clock,

@@ -24,14 +24,14 @@ export function openSession<S, A>(
     scope: table.scope,
     name: table.openingOf(opening.id),
     fingerprint: `${opening.kind}:${opening.fingerprint}`,
-    admit: (operation) => {
+    admit: (operation, begin) => {
       if (runtime.draining) throw drainingRefusal();
       const fresh = new Session<S>(opening.id, opening.context, table.scopeOf(opening.id));
       opening.check?.();
       session = fresh;
       session.opening = operation as Operation<unknown>;
       table.add(fresh);
-      return admit(table, { admission, session: fresh, operation }, opening);
+      return admit(table, { admission, session: fresh, operation, begin }, opening);
     },
     execute: (operation) => {
       if (session === undefined) throw new Error("an opening began without its session");
@@ -46,18 +46,20 @@ interface Admitting<S, A> {
   readonly admission: Admission;
   readonly session: Session<S>;
   readonly operation: Operation<A>;
+  /** Begins to make it. */
+  readonly begin: () => void;
 }
 
-/** Waits for a place, then lets the session live. */
+/** Waits for a place, then lets the session live, which is made from then on: a Close never comes between. */
 function admit<S, A>(
   table: SessionTable<S>,
-  { admission, session, operation }: Admitting<S, A>,
-  { lease, begin }: Opening<S, A>,
+  { admission, session, operation, begin }: Admitting<S, A>,
+  opening: Opening<S, A>,
 ): void | Promise<void> {
   const live = (slot: Slot): void => {
     const { clock, limits } = table.options.runtime;
     try {
-      begin?.();
+      opening.begin?.();
     } catch (refusal) {
       slot.release();
       table.remove(session.id);
@@ -68,10 +70,11 @@ function admit<S, A>(
     void session.turn.take();
     session.phase = "live";
     session.opening = undefined;
-    session.leaseMs = clamp(lease, limits.lease);
+    session.leaseMs = clamp(opening.lease, limits.lease);
     session.bornAt = clock.now();
     table.touch(session);
     watchLease(session, table.options.runtime, (by) => void table.end(session, by));
+    begin();
   };
   try {
     const slot = admission.enter(() => operation.withdrawn);

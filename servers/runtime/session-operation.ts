@@ -26,10 +26,10 @@ export function operateSession<S, A>(
     numbered,
     fingerprint: work.fingerprint,
     ...(work.events === undefined ? {} : { events: work.events }),
-    admit: (operation) => {
+    admit: (operation, begin) => {
       mayBegin(table, session);
       const turn = takeTurn(table, session);
-      const begin = (): void => {
+      const atTurn = (): void => {
         try {
           mayBegin(table, session);
           if (operation.deserted) throw deserted();
@@ -43,8 +43,9 @@ export function operateSession<S, A>(
         if (numbered === undefined) {
           runtime.ledger.number(scope, { kind: work.kind, index }, operation as Operation<unknown>);
         }
+        begin();
       };
-      return turn === undefined ? begin() : turn.then(begin);
+      return turn === undefined ? atTurn() : turn.then(atTurn);
     },
     execute: (operation) => run(table, { session, operation, index }, work),
   });

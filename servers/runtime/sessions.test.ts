@@ -1,7 +1,9 @@
 import { create } from "@bufbuild/protobuf";
+import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { EpisodeContextSchema, FailureKind, Stage } from "../../gen/index.js";
 import { ManualClock } from "../../test/manual-clock.js";
+import type { Slot } from "./admission.js";
 import { EventLog, type SequencedEvent } from "./event-log.js";
 import { OperationFailedError } from "./failure.js";
 import { followEvents } from "./follow.js";
@@ -16,7 +18,9 @@ interface Told extends SequencedEvent {
 
 /** Sessions of a service with nothing around it, and one of them that is open. */
 async function opened() {
-  const runtime = createRuntime({ clock: new ManualClock() });
+  const lines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line: string) => lines.push(line) });
+  const runtime = createRuntime({ clock: new ManualClock(), log });
   const sessions = new Sessions<object>({
     runtime,
     what: "session",
@@ -55,7 +59,7 @@ async function opened() {
     for await (const { text } of events) texts.push(text);
     return texts;
   };
-  return { operate, read };
+  return { operate, read, lines };
 }
 
 function broken(): never {
@@ -82,6 +86,12 @@ describe("an operation that breaks outside of its work", () => {
       expect(await operate(1, {}).answer()).toBe("done");
     });
 
+    it(`is in the log: ${how} (ALL-FAIL-004)`, async () => {
+      const { operate, lines } = await opened();
+      await operate(0, { ...change, harmless: true }).settled();
+      expect(lines.map((line) => JSON.parse(line).err.message)).toEqual(["broken"]);
+    });
+
     it(`fails the session where its kind does: ${how} (ALL-ORDER-004)`, async () => {
       const { operate } = await opened();
       await operate(0, change).settled();
@@ -98,5 +108,97 @@ describe("an operation that breaks outside of its work", () => {
       },
     });
     expect(await read(operation)).toEqual(["the end"]);
+  });
+});
+
+/** So many turns of the promises' own queue, more than there are between any two things that are looked at here. */
+const gaps = Array.from({ length: 20 }, (_, i) => i);
+
+async function microtasks(count: number): Promise<void> {
+  for (let i = 0; i < count; i += 1) await Promise.resolve();
+}
+
+describe("a Close that comes right when something may begin (ALL-CLOSE-007, ALL-CLOSE-009)", () => {
+  /** Sessions whose places the test gives. */
+  function gated() {
+    const counts = { made: 0, released: 0, late: 0 };
+    let give: (slot: Slot) => void = () => {};
+    const place = new Promise<Slot>((resolve) => {
+      give = resolve;
+    });
+    const runtime = createRuntime({ clock: new ManualClock(), admission: () => ({ enter: () => place }) });
+    const sessions = new Sessions<object>({
+      runtime,
+      what: "session",
+      stage: Stage.SEED,
+      async release() {
+        counts.released += 1;
+        return [];
+      },
+    });
+    const { operation } = sessions.create({
+      id: "s1",
+      context: create(EpisodeContextSchema, {}),
+      kind: "Seed",
+      fingerprint: "",
+      lease: undefined,
+      timeout: undefined,
+      async make() {
+        counts.made += 1;
+        await new Promise(setImmediate);
+        return { state: {}, answer: "seeded" };
+      },
+    });
+    return { counts, sessions, operation, enter: () => give({ release() {} }) };
+  }
+
+  it.each(gaps)(
+    "either prevents an opening or releases what it makes: %i turns after its place came",
+    async (gap) => {
+      const { counts, sessions, operation, enter } = gated();
+      enter();
+      await microtasks(gap);
+      const { receipt } = await sessions.close("s1", undefined);
+      expect(receipt.cleanupConfirmed).toBe(true);
+      expect(counts.released).toBe(counts.made);
+      await new Promise(setImmediate);
+      await new Promise(setImmediate);
+      expect(counts.released).toBe(counts.made);
+      const settled = operation.settled();
+      if (counts.made === 0) await expect(settled).rejects.toMatchObject({ reasonName: "SESSION_CLOSED" });
+      else expect(await settled).toMatchObject({ error: { failure: { kind: FailureKind.CANCELLED } } });
+    },
+  );
+
+  it.each(gaps)("either prevents an operation or ends it: %i turns after its turn came", async (gap) => {
+    const { counts, sessions, operation, enter } = gated();
+    enter();
+    await operation.answer();
+    let go: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const step = (index: number, run: SessionWork<object, string>["run"]) =>
+      sessions.operate<string>("s1", {
+        kind: "step",
+        index,
+        fingerprint: "",
+        timeoutMs: 1000,
+        context: { stage: Stage.STEP },
+        run,
+      }).operation;
+    step(0, () => held.then(() => "done"));
+    const next = step(1, async ({ execution }) => {
+      await new Promise(setImmediate);
+      if (counts.released > 0 && !execution.signal.aborted) counts.late += 1;
+      return "done";
+    });
+    go();
+    await microtasks(gap);
+    const { receipt } = await sessions.close("s1", undefined);
+    expect(receipt.cleanupConfirmed).toBe(true);
+    await Promise.allSettled([next.settled()]);
+    await new Promise(setImmediate);
+    expect(counts).toMatchObject({ released: 1, late: 0 });
   });
 });

@@ -10,6 +10,9 @@ export type ServerName = (typeof serverNames)[number];
 /** How many episodes a run has. */
 export const episodesOfRun = 120;
 
+/** How many of them a run has under way at once. */
+export const concurrency = 24;
+
 interface Place {
   readonly port: number;
   readonly metrics: number;
@@ -59,7 +62,7 @@ run:
   agents: { agent: solver }
   models: { agent: script }
   tasks: { file: tasks.jsonl }
-  concurrency: 24
+  concurrency: ${concurrency}
   attempts: 1000
   max_retry_delay: 500ms
 `;
@@ -92,6 +95,20 @@ run:
     const running = this.#running.get(name);
     running?.child.kill("SIGKILL");
     await running?.ended;
+  }
+
+  /** Waits until somebody has tried so often to reach a server that was killed. */
+  async knocked(name: ServerName, times: number): Promise<void> {
+    const { port } = this.#places[name];
+    let knocks = 0;
+    await new Promise<void>((resolve, reject) => {
+      const server = createServer((socket) => {
+        socket.on("error", () => {}).destroy();
+        knocks += 1;
+        if (knocks === times) server.close(() => resolve());
+      });
+      server.once("error", reject).listen(port, "127.0.0.1");
+    });
   }
 
   /** Starts a run, or goes on with one. */

@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, describe as group, it } from "vitest";
 import { failuresOf, metricsOf, type Running, rolloutsOf } from "../../cli/fixtures/touchstone.js";
+import { DEFAULT_REPEAT_POLICY } from "../../clients/repeat.js";
 import { seededRandom } from "../seeded-random.js";
-import { episodesOfRun, Fleet, type ServerName, serverNames } from "./fleet.js";
+import { concurrency, episodesOfRun, Fleet, type ServerName, serverNames } from "./fleet.js";
 
 const kills = 20;
 const inFlight = 8;
@@ -102,8 +103,10 @@ group(`what is killed comes back, and nothing is lost (TOUCHSTONE_KILL_SEED=${se
     const run = fleet.run("waits", false);
     expect(await busy(fleet, run)).toBeGreaterThanOrEqual(inFlight);
     await fleet.kill("episodes");
-    // Longer than a call is repeated to a server that keeps nothing.
-    await pause(4000);
+    // More often than all calls under way would be repeated to a server that keeps nothing.
+    const t0 = performance.now();
+    await fleet.knocked("episodes", concurrency * DEFAULT_REPEAT_POLICY.attempts + 1);
+    console.log("KNOCKED", performance.now() - t0);
     await fleet.begin("episodes");
     const ended = await run.ended;
     check(fleet.folderOf("waits"), new Map());

@@ -8,8 +8,8 @@ import {
   StepResponseSchema,
 } from "../../../gen/index.js";
 import { OperationFailedError } from "../../runtime/failure.js";
+import { isInstance } from "../../runtime/is-instance.js";
 import type { Operation } from "../../runtime/operation.js";
-import { isInstance } from "../is-instance.js";
 import type { Caller } from "./caller.js";
 
 /**

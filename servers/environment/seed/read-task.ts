@@ -1,7 +1,7 @@
 import type { Task } from "../../../gen/index.js";
+import { isInstance } from "../../runtime/is-instance.js";
 import { invalidField, Refusal } from "../../runtime/refusal.js";
 import type { EnvironmentDefinition } from "../define-environment.js";
-import { isInstance } from "../is-instance.js";
 import { BadTask, taskSource } from "../task-source.js";
 
 /**

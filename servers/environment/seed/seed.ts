@@ -1,7 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import {
   FailureKind,
-  Retry,
   type SeedRequest,
   SeedRequestSchema,
   type SeedResponse,
@@ -10,22 +9,17 @@ import {
 } from "../../../gen/index.js";
 import { checkAnswerSize } from "../../runtime/answer-size.js";
 import { fromMs } from "../../runtime/duration.js";
-import { OperationFailure } from "../../runtime/failure.js";
 import { fingerprint } from "../../runtime/fingerprint.js";
 import type { Delivered } from "../../runtime/ledger.js";
-import { invalidField, Refusal, unknownName, unsupported } from "../../runtime/refusal.js";
+import { invalidField, unknownName, unsupported } from "../../runtime/refusal.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import { worldOf } from "../environment-session.js";
-import { isInstance } from "../is-instance.js";
 import { orRelease } from "../or-release.js";
 import { stageKind } from "../stages/advance.js";
 import type { TaskCatalogue } from "../tasks/task-catalogue.js";
 import { beginWorld } from "./begin-world.js";
 import { checkRequirements } from "./check-requirements.js";
-import { readTask } from "./read-task.js";
-
-/** A task as its author read it, or what reading it threw. */
-type Reading<Data> = { readonly data: Data } | { readonly error: unknown };
+import { dataOf, type TaskReading, tryReading } from "./task-reading.js";
 
 /** Starts a session, or finds the operation that did. */
 export function seed<Data, State>(
@@ -37,7 +31,7 @@ export function seed<Data, State>(
   const task = taskOf(context.catalogue, request);
   const { context: episode } = request;
   if (episode === undefined) throw invalidField("context", "is required");
-  let reading: Reading<Data>;
+  let reading: TaskReading<Data>;
   return sessions.create<SeedResponse>({
     id: request.sessionId,
     context: episode,
@@ -48,7 +42,7 @@ export function seed<Data, State>(
     check() {
       checkRequirements(task, request.agentRequirements, prepared.agentIds);
       if (request.sandboxProvider !== "") throw unknownName("sandbox_provider", request.sandboxProvider, []);
-      reading = tryReading(() => readTask(definition, task));
+      reading = tryReading(definition, task);
     },
     async make(execution, facts) {
       const data = dataOf(reading);
@@ -100,25 +94,4 @@ function taskOf(catalogue: TaskCatalogue | undefined, { source }: SeedRequest): 
     case undefined:
       throw invalidField("source", "expected task or task_id, found neither");
   }
-}
-
-/** Reads before anything begins, so that a malformed task is refused; what an author's bug throws waits for Seed itself. */
-function tryReading<Data>(read: () => Data): Reading<Data> {
-  try {
-    return { data: read() };
-  } catch (error) {
-    if (isInstance(error, Refusal)) throw error;
-    return { error };
-  }
-}
-
-/** The task's data. Throws Seed's own recorded failure where the author's `read` broke. */
-function dataOf<Data>(reading: Reading<Data>): Data {
-  if ("data" in reading) return reading.data;
-  if (isInstance(reading.error, OperationFailure)) throw reading.error;
-  const reason = "the environment could not read the task; the server's log has the error";
-  throw new OperationFailure(
-    { kind: FailureKind.SEED_FAILED, retry: Retry.NEVER, reason },
-    { cause: reading.error },
-  );
 }

@@ -1,10 +1,10 @@
 import type { Action } from "../../../gen/index.js";
 import { OperationFailure } from "../../runtime/failure.js";
+import { isInstance } from "../../runtime/is-instance.js";
 import { toolResultItem } from "../../runtime/items.js";
 import type { StepInput, StepResult } from "../definition/stepping.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import { type EnvironmentSession, partOf, worldOf } from "../environment-session.js";
-import { isInstance } from "../is-instance.js";
 import { runTool } from "../tool/run-tool.js";
 import type { ReadAction } from "./check-step.js";
 import { GatheredOutcomes } from "./gather-outcomes.js";

@@ -67,8 +67,11 @@ export class GatheredOutcomes {
 
   /** What two functions of one step gave an agent: deltas add up, of totals the last one holds. */
   #total(had: number | undefined, more: number | undefined): number | undefined {
-    if (had === undefined || more === undefined) return more ?? had;
-    return this.prepared.stepReward === StepReward.CUMULATIVE ? more : had + more;
+    if (had === undefined) return more;
+    if (more === undefined) return had;
+    // What is no number, untyped authors' null for one, stays what it is: it is refused, never summed (R8).
+    if (this.prepared.stepReward === StepReward.CUMULATIVE || !Number.isFinite(more)) return more;
+    return Number.isFinite(had) ? had + more : had;
   }
 }
 

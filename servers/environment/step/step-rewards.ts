@@ -26,7 +26,8 @@ export function rewardOutcome<State>(
     );
   }
   const cumulative = stepReward === StepReward.CUMULATIVE;
-  const value = given ?? (cumulative ? part.stepRewards : 0);
+  // Not `??`: null is given, and is no number (R8).
+  const value = given === undefined ? (cumulative ? part.stepRewards : 0) : given;
   const reward = checkedReward(value, range, "the step's reward");
   part.stepRewards = cumulative ? value : part.stepRewards + value;
   return reward;

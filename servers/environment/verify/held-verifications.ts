@@ -26,12 +26,19 @@ export class HeldVerifications {
     return this.#waiting.size + this.#running.size;
   }
 
-  /** The place that a verification waits for. Rejects with the refusal of one that gets none, or DRAINING. */
-  async wait(operation: Operation<VerifyResult>, entering: Promise<Slot>): Promise<Slot> {
+  /**
+   * Waits with a verification for its place, and has it `enter` with that at once: a drain never comes between. Rejects with
+   * the refusal of one that gets none, or DRAINING.
+   */
+  async wait(
+    operation: Operation<VerifyResult>,
+    entering: Promise<Slot>,
+    enter: (slot: Slot) => void,
+  ): Promise<void> {
     this.#waiting.add(operation);
     try {
       const slot = await entering;
-      if (!this.#drained) return slot;
+      if (!this.#drained) return enter(slot);
       slot.release();
     } catch (refusal) {
       if (!this.#drained) throw refusal;

@@ -15,13 +15,22 @@ import type { EnvironmentContext } from "../environment-context.js";
 const defaultAnswerBlocks = ["text", "json"];
 
 /**
- * A submission with all that it refers to. Refuses one that holds what cannot be read, by its path: an item that were skipped would turn right work
- * into a 0 (ENV-VRFY-015, field-case-33).
+ * A submission with all that it refers to. Refuses one that holds what cannot be read, by its path: an item that were
+ * skipped would turn right work into a 0 (ENV-VRFY-015, field-case-33).
  */
 export function readSubmission<Data, State>(
-  { runtime, prepared, definition, blobs }: EnvironmentContext<Data, State>,
+  context: EnvironmentContext<Data, State>,
   given: Submission | undefined,
 ): Submission {
+  checkSubmission(context, given);
+  return resolveSubmission(context, given);
+}
+
+/** What can be refused without reading what it refers to. */
+export function checkSubmission<Data, State>(
+  { prepared, definition }: EnvironmentContext<Data, State>,
+  given: Submission | undefined,
+): void {
   const { agentIds } = prepared;
   const { answerBlocks = defaultAnswerBlocks } = definition;
   const seen = new Set<string>();
@@ -36,6 +45,14 @@ export function readSubmission<Data, State>(
     seen.add(agentId);
     checkItems(agent, path, answerBlocks);
   }
+}
+
+/** A submission that was checked, with all that it refers to, which may be much. */
+export function resolveSubmission<Data, State>(
+  { runtime, definition, blobs }: EnvironmentContext<Data, State>,
+  given: Submission | undefined,
+): Submission {
+  const { answerBlocks = defaultAnswerBlocks } = definition;
   const submission = resolveRefs(
     blobs,
     { schema: SubmissionSchema, within: "submission", maxBytes: runtime.limits.maxBlobBytes },

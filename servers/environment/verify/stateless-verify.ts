@@ -14,22 +14,21 @@ import { clamp } from "../../runtime/duration.js";
 import { Execution } from "../../runtime/execution.js";
 import { OperationFailure } from "../../runtime/failure.js";
 import { fingerprint } from "../../runtime/fingerprint.js";
+import { isInstance } from "../../runtime/is-instance.js";
 import type { Delivered } from "../../runtime/ledger.js";
 import { logError } from "../../runtime/log.js";
 import { drainingRefusal, invalidField, Refusal } from "../../runtime/refusal.js";
 import { Session } from "../../runtime/session.js";
-import { authorCall } from "../author-call.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import type { EnvironmentSession } from "../environment-session.js";
-import { isInstance } from "../is-instance.js";
 import { releaseQuietly } from "../release-quietly.js";
 import { beginWorld } from "../seed/begin-world.js";
-import { readTask } from "../seed/read-task.js";
+import { dataOf, type TaskReading, tryReading } from "../seed/task-reading.js";
 import { type ReadAction, readActions } from "../step/check-step.js";
 import { checkTurn } from "../step/check-turn.js";
 import { takeStep } from "../step/take-step.js";
 import { HeldVerifications } from "./held-verifications.js";
-import { readSubmission } from "./read-submission.js";
+import { checkSubmission, resolveSubmission } from "./read-submission.js";
 import { score } from "./score.js";
 import { tellAccepted, tellResult, verificationEvents } from "./verification-events.js";
 import type { SealedSession } from "./verifier-state.js";
@@ -75,7 +74,7 @@ export function statelessVerifications<Data, State>(
     perform(request, { name, of, maxBytes }) {
       let slot: Slot | undefined;
       let steps: readonly (readonly ReadAction[])[] = [];
-      let data: Data;
+      let reading: TaskReading<Data>;
       let submission: Submission;
       const timeoutMs = clamp(request.timeout ?? of.task.limits?.verifyTimeout, limits.timeout);
       return ledger.perform<VerifyResult>({
@@ -83,19 +82,25 @@ export function statelessVerifications<Data, State>(
         name,
         fingerprint: fingerprint(VerifyRequestSchema, request),
         events: verificationEvents,
-        admit(operation) {
+        admit(operation, begin) {
           if (runtime.draining) throw drainingRefusal();
-          submission = readSubmission(context, request.submission);
-          steps = readSteps(context, submission);
-          data = authorCall(() => readTask(definition, of.task));
-          const entered = sessions.admission.enter(() => operation.withdrawn);
-          if (!(entered instanceof Promise)) {
-            slot = entered;
-            return undefined;
-          }
-          return held.wait(operation, entered).then((given) => {
+          checkSubmission(context, request.submission);
+          const read = readSteps(context, request.submission?.steps ?? []);
+          reading = tryReading(definition, of.task);
+          const enter = (given: Slot): void => {
+            try {
+              // What it refers to is copied, so only for one that has its place (R12).
+              submission = resolveSubmission(context, request.submission);
+            } catch (refusal) {
+              given.release();
+              throw refusal;
+            }
+            steps = withResolved(read, submission);
             slot = given;
-          });
+            begin();
+          };
+          const entered = sessions.admission.enter(() => operation.withdrawn);
+          return entered instanceof Promise ? held.wait(operation, entered, enter) : enter(entered);
         },
         async execute(operation) {
           const { answerId } = operation;
@@ -109,7 +114,7 @@ export function statelessVerifications<Data, State>(
             context: { stage: Stage.VERIFY },
             onError: (error) => logError(runtime.log, { what: "Verify", verification: name }, error),
             run: async ({ signal }) => {
-              session = await beginWorld(context, { ...of, data, lease: noLease, signal });
+              session = await beginWorld(context, { ...of, data: dataOf(reading), lease: noLease, signal });
               await replay(context, session, { steps, of, signal, answerId });
               signal.throwIfAborted();
               session.fenced = true;
@@ -142,9 +147,9 @@ export function statelessVerifications<Data, State>(
 /** The actions of the submitted steps. Throws the refusal of one that cannot be read, by its path. */
 function readSteps<Data, State>(
   context: EnvironmentContext<Data, State>,
-  submission: Submission,
+  given: Submission["steps"],
 ): readonly (readonly ReadAction[])[] {
-  return submission.steps.map(({ stepIndex, actions }, i) => {
+  return given.map(({ stepIndex, actions }, i) => {
     const path = `submission.steps[${i}]`;
     if (stepIndex !== i) {
       throw invalidField(
@@ -154,6 +159,16 @@ function readSteps<Data, State>(
     }
     return readActions(context, actions, `${path}.`);
   });
+}
+
+/** The same actions with the bytes that they refer to. */
+function withResolved(
+  steps: readonly (readonly ReadAction[])[],
+  submission: Submission,
+): readonly (readonly ReadAction[])[] {
+  return steps.map((actions, i) =>
+    actions.map((read, k) => ({ ...read, action: submission.steps[i]?.actions[k] ?? read.action })),
+  );
 }
 
 interface Replay {

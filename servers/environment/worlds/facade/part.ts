@@ -9,7 +9,7 @@ import {
   type Task,
 } from "../../../../gen/index.js";
 import type { Clock } from "../../../runtime/clock.js";
-import type { Dial, PeerEndpoint } from "../../../runtime/dial.js";
+import { type Dial, type PeerEndpoint, toldBy } from "../../../runtime/dial.js";
 import { OperationFailure } from "../../../runtime/failure.js";
 import { newId } from "../../../runtime/identity.js";
 import { failureOf } from "../../../runtime/peer-failure.js";
@@ -114,7 +114,7 @@ export class Part {
       const { session } = seeded;
       if (session === undefined) throw wrong("answered Seed without a session");
       const { endpoint } = session;
-      const client = environmentClient(dial(endpoint ?? server), {
+      const client = environmentClient(dial(endpoint === undefined ? server : toldBy(server, endpoint)), {
         headers,
         ...(instance === undefined || endpoint !== undefined ? {} : { expectInstance: instance }),
       });
