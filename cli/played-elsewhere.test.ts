@@ -90,6 +90,17 @@ run:
       /bad\.yaml:7: run\.environment: episode server far binds no "wrold"; it binds world$/m,
     ),
   ]);
+  // Served at the same time, their metrics are told there.
+  const metrics = createServer().listen(0, "127.0.0.1");
+  await once(metrics, "listening");
+  const { port } = metrics.address() as { port: number };
+  const told = `${config("world")}telemetry: { prometheus: "127.0.0.1:${port}" }\n`;
+  const beside = temporaryFolder({ "c.yaml": told, "tasks.jsonl": task });
+  expect(await touchstone(["run", join(beside, "c.yaml"), "--out", join(beside, "out")])).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
+  metrics.close();
   running.child.kill("SIGTERM");
   await running.ended;
 }, 60_000);

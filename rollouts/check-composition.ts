@@ -14,8 +14,8 @@ import { episodeRequest } from "./run-request.js";
 import type { RunSettings } from "./run-settings.js";
 
 /**
- * What keeps a composition from working: names that whoever plays does not bind, drivers that it has not, pairs that do
- * not fit, sandboxes that the environment does not take; each with its path in the run. Empty: it can work.
+ * What keeps a composition from working: names that whoever plays does not bind, drivers that it has not, or that take
+ * no episodes, pairs that do not fit, sandboxes that the environment does not take; each with its path in the run. Empty: it can work.
  */
 export function unmetBy(settings: RunSettings, request: RunRequest, described: RunDescribed): Problem[] {
   const { episode, player } = described;
@@ -38,6 +38,10 @@ export function unmetBy(settings: RunSettings, request: RunRequest, described: R
   if (request.driver !== "" && !episode.drivers.includes(request.driver)) {
     const found = printable(episode.drivers.join(", "));
     const text = `expected a driver "${request.driver}" at ${settings.driver}, found ${found}`;
+    unmet.push({ path: ["driver"], text });
+  }
+  if (episode.service?.limits?.maxSessions === 0) {
+    const text = `expected an episode server that takes episodes, ${settings.driver} declares max_sessions 0`;
     unmet.push({ path: ["driver"], text });
   }
   return [...unmet, ...unmetPairs(request, described)];

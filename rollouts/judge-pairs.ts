@@ -9,6 +9,7 @@ import { Channels, type Dial } from "../servers/runtime/dial.js";
 import type { Logger } from "../servers/runtime/log.js";
 import { unmetBy } from "./check-composition.js";
 import { describeServer, needsOf, type SaidBy } from "./describe-servers.js";
+import { playersAt, runPlayers } from "./run-players.js";
 import { requestOf } from "./run-request.js";
 import { configuredRun, configuredRuns, type RunSettings, settle } from "./run-settings.js";
 import { taskSources } from "./task-source.js";
@@ -63,19 +64,22 @@ export async function judgePairs({ config, onlyRun, log }: JudgeOptions): Promis
   await using channels = new Channels();
   await using started = await startServers({ config, loaded, log, purpose: "describe" });
   const said = await describeAll([...started.servers.values()], channels.dial);
-  const named = runs.map(({ name, config: own, run, driver }): JudgedPair => {
+  const named: JudgedPair[] = [];
+  for (const { name, config: own, run, driver } of runs) {
     const pair = ofRun(run, said, driver);
     const at = name === undefined ? ["run"] : ["runs", name];
-    return { run: name ?? "run", ...pair, unmet: judge(pair, { run, said, loaded, config: own, at }) };
-  });
+    const unmet = await judge(pair, { run, said, loaded, config: own, at });
+    named.push({ run: name ?? "run", ...pair, unmet });
+  }
   if (onlyRun) return named;
   const told = new Set(named.map(keyOf));
   const run = config.run ?? emptyRun();
   const others = allPairs(said).filter((pair) => !told.has(keyOf(pair)));
-  return [
-    ...named,
-    ...others.map((pair) => ({ ...pair, unmet: judge(pair, { run, said, loaded, config, at: [] }) })),
-  ];
+  const judged = others.map(async (pair) => ({
+    ...pair,
+    unmet: await judge(pair, { run, said, loaded, config, at: [] }),
+  }));
+  return [...named, ...(await Promise.all(judged))];
 }
 
 /** The same for pairs of the same servers. */
@@ -83,12 +87,13 @@ function keyOf({ environment, agents, models, episode, driver }: Pair): string {
   return JSON.stringify([environment, Object.entries(agents), Object.entries(models), episode, driver]);
 }
 
-/** The runs of a configuration, each with the driver that its benchmark pins. Throws ConfigError. */
+/** The runs of a configuration, their names checked, each with the driver that its benchmark pins. Throws ConfigError. */
 async function pinnedRuns(config: Config) {
   return await Promise.all(
     configuredRuns(config).map(async ({ name, config: own }) => {
       const run = configuredRun(own);
       const { benchmark } = await taskSources(own, run);
+      await runPlayers(own, run, benchmark?.driver);
       return { name, config: own, run, driver: benchmark?.driver };
     }),
   );
@@ -177,14 +182,16 @@ interface JudgeContext {
   readonly at: readonly string[];
 }
 
-function judge(pair: Pair, context: JudgeContext): readonly Unmet[] {
+async function judge(pair: Pair, context: JudgeContext): Promise<readonly Unmet[]> {
   const { run, said, loaded, config, at } = context;
   const { environment: _, ...rest } = run;
   const named = pair.environment === undefined ? {} : { environment: pair.environment };
   const composed = { ...rest, ...named, driver: pair.episode, agents: pair.agents, models: pair.models };
   let settings: RunSettings;
   try {
-    settings = { ...settle(composed, {}, { config, benchmark: undefined }), driverName: pair.driver };
+    const load = async (name: string) => loaded.get(name);
+    const players = await playersAt(config, { server: pair.episode, driver: pair.driver, load });
+    settings = settle(composed, {}, { config, benchmark: undefined, players });
   } catch (error) {
     return ofError(error, pathText([...at, "driver"]));
   }

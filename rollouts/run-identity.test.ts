@@ -7,6 +7,7 @@ import { loadConfig } from "../servers/composition/load-config.js";
 import { temporaryFolder } from "../test/temporary-folder.js";
 import { resolvedConfig } from "./resolved-config.js";
 import { checkIdentity, runIdentity } from "./run-identity.js";
+import { runPlayers } from "./run-players.js";
 import { agentsWith, configuredRun, type RunChanges, settle } from "./run-settings.js";
 
 const text = `
@@ -32,10 +33,11 @@ async function decided(config: string, changes: RunChanges & { readonly agent?: 
   const file = join(temporaryFolder({ "c.yaml": config }), "c.yaml");
   const loaded = await loadConfig(file, { CANARY: "S3CRET-from-variable", REGION: "r" });
   const run = configuredRun(loaded);
-  const agents = agentsWith(loaded, run, changes.agent);
+  const players = await runPlayers(loaded, run);
+  const agents = agentsWith(run, changes.agent, { config: loaded, players });
   return {
     config: loaded,
-    settings: settle({ ...run, agents }, changes, { config: loaded, benchmark: undefined }),
+    settings: settle({ ...run, agents }, changes, { config: loaded, benchmark: undefined, players }),
   };
 }
 

@@ -4,6 +4,7 @@ import { ConfigError } from "../servers/composition/config-error.js";
 import { type Config, loadConfig } from "../servers/composition/load-config.js";
 import { temporaryFolder } from "../test/temporary-folder.js";
 import { readBenchmark } from "./benchmark.js";
+import { runPlayers } from "./run-players.js";
 import { agentsWith, configuredRun, serversOf, settle } from "./run-settings.js";
 import { taskSources } from "./task-source.js";
 
@@ -33,7 +34,8 @@ async function settings(run: string, changes: Parameters<typeof settle>[1] = {})
   const config = await configOf(run);
   const configured = configuredRun(config);
   const { benchmark } = await taskSources(config, configured);
-  return settle(configured, changes, { config, benchmark });
+  const players = await runPlayers(config, configured, benchmark?.driver);
+  return settle(configured, changes, { config, benchmark, players });
 }
 
 it("takes what the command line says, then the configuration, then the defaults", async () => {
@@ -72,12 +74,15 @@ it("refuses another protocol than the benchmark's, naming each difference", asyn
 it("puts another agent in the place of the first, and knows which servers a run needs", async () => {
   const config = await configOf("tasks: { file: t }, models: { agent: script }");
   const run = configuredRun(config);
-  const agents = agentsWith(config, run, "noop");
+  const players = await runPlayers(config, run);
+  const agents = agentsWith(run, "noop", { config, players });
   expect(agents).toEqual({ agent: "noop" });
-  const settled = settle({ ...run, agents }, {}, { config, benchmark: undefined });
+  const settled = settle({ ...run, agents }, {}, { config, benchmark: undefined, players });
   expect(serversOf(config, settled)).toEqual(["maths", "noop", "script", "episodes"]);
-  expect(() => agentsWith(config, run, "maths")).toThrow(/--agent: .*c\.yaml has no agent server "maths"/);
-  expect(() => agentsWith(config, run, "orcale")).toThrow(/did you mean "oracle"\?/);
+  expect(() => agentsWith(run, "maths", { config, players })).toThrow(
+    /--agent: .*c\.yaml has no agent server "maths"/,
+  );
+  expect(() => agentsWith(run, "orcale", { config, players })).toThrow(/did you mean "oracle"\?/);
 });
 
 it("refuses a configuration without a run", async () => {

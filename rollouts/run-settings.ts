@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { Config } from "../servers/composition/load-config.js";
-import { type Players, playersOf } from "../servers/composition/players.js";
+import type { Players } from "../servers/composition/players.js";
 import type { Problem } from "../servers/composition/problem.js";
 import type { BudgetConfig, RunConfig } from "../servers/composition/run-schema.js";
 import { withParts } from "../servers/composition/server-parts.js";
@@ -65,9 +65,12 @@ export function configuredRun(config: Config): RunConfig {
 }
 
 /** The agents of a run with another server for the first of them. Throws ConfigError where there is no such server. */
-export function agentsWith(config: Config, run: RunConfig, name: string | undefined): RunConfig["agents"] {
+export function agentsWith(
+  run: RunConfig,
+  name: string | undefined,
+  { config, players: { names } }: { readonly config: Config; readonly players: Players },
+): RunConfig["agents"] {
   if (name === undefined) return run.agents;
-  const { names } = playersOf(config.servers, askedOf(run, ""));
   // Played elsewhere, agents may be known there only.
   if (names === "ours" && config.servers.get(name)?.kind !== "agent") {
     const known = [...config.servers].filter(([, { kind }]) => kind === "agent").map(([each]) => each);
@@ -77,11 +80,18 @@ export function agentsWith(config: Config, run: RunConfig, name: string | undefi
   return { ...run.agents, [first]: name };
 }
 
+interface SettleContext {
+  readonly config: Config;
+  readonly benchmark: Benchmark | undefined;
+  /** Who plays its episodes. */
+  readonly players: Players;
+}
+
 /** What a run does: its configuration, what the command line changed, what its benchmark pins. Throws ConfigError. */
 export function settle(
   run: RunConfig,
   changes: Pick<RunChanges, "repeats" | "concurrency">,
-  { config, benchmark }: { readonly config: Config; readonly benchmark: Benchmark | undefined },
+  { config, benchmark, players }: SettleContext,
 ): RunSettings {
   const pinned = benchmark?.protocol;
   const repeats = changes.repeats ?? run.repeats;
@@ -97,8 +107,6 @@ export function settle(
     mustEqual("attempts", attempts, pinned.attempts);
     mustEqual("budget", run.budget, pinned.budget);
   }
-  const driverName = benchmark?.driver ?? "";
-  const players = playersOf(config.servers, askedOf(run, driverName), problems);
   if (problems.length > 0) throw config.refuse(problems);
   const budget: BudgetConfig | undefined = pinned?.budget ?? run.budget;
   return {
@@ -108,13 +116,9 @@ export function settle(
     concurrency: changes.concurrency ?? run.concurrency,
     ...(budget === undefined ? {} : { budget }),
     environment: run.environment ?? run.driver,
-    driverName,
+    driverName: players.asked.driver,
     players,
   };
-}
-
-function askedOf(run: RunConfig, driver: string) {
-  return { server: run.driver, driver, optionsJson: "" };
 }
 
 /**

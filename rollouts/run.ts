@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { environmentClient, systemClock as waitingClock } from "../clients/index.js";
 import type { Config } from "../servers/composition/load-config.js";
 import { type LoadedServer, loadServers } from "../servers/composition/load-servers.js";
+import type { Players } from "../servers/composition/players.js";
 import { type StartedServers, startServers } from "../servers/composition/start-servers.js";
 import { type Clock, systemClock } from "../servers/runtime/clock.js";
 import { Channels, type Dial } from "../servers/runtime/dial.js";
@@ -18,6 +19,7 @@ import { listTasks } from "./list-tasks.js";
 import { planEpisodes } from "./plan.js";
 import { checkFolder } from "./run-folder.js";
 import type { RunOptions, Variant } from "./run-options.js";
+import { runPlayers } from "./run-players.js";
 import type { RunReport } from "./run-report.js";
 import { requestOf } from "./run-request.js";
 import {
@@ -53,10 +55,10 @@ export async function run(options: RunOptions): Promise<RunReport[]> {
   let started: StartedServers | undefined;
   try {
     // An episode server elsewhere may know ours by where they listen.
-    const known = parts.some(({ variants }) =>
+    const fixedPorts = parts.some(({ variants }) =>
       variants.some(({ settings }) => settings.players.names === "theirs"),
     );
-    started = await startServers({ config, loaded, log, purpose: known ? "serve" : "run" });
+    started = await startServers({ config, loaded, log, purpose: "run", fixedPorts });
     const ready: Ready[] = [];
     const { servers } = started;
     for (const part of parts)
@@ -88,7 +90,9 @@ async function prepare({ name, config }: NamedRun, options: RunOptions): Promise
   const configured = configuredRun(config);
   const sources = await taskSources(config, configured, options.changes.tasks);
   const out = name === undefined ? options.out : join(options.out, name);
-  const variants = variantsOf({ ...options, config, out }, { name, benchmark: sources.benchmark });
+  const { benchmark } = sources;
+  const players = await runPlayers(config, configured, benchmark?.driver);
+  const variants = variantsOf({ ...options, config, out }, { name, benchmark, players });
   const files = await readTaskFiles(sources.sources, sources.benchmark);
   return { config, sources, files, variants };
 }
@@ -115,15 +119,21 @@ async function composeAll(
   return composed.map((each) => ({ ...each, part, tasks, request: compose(part.config, each, tasks) }));
 }
 
+interface VariantOf {
+  readonly name: string | undefined;
+  readonly benchmark: Benchmark | undefined;
+  readonly players: Players;
+}
+
 /** The runs that were asked for, one for each agent. Throws ConfigError. */
 function variantsOf(
   { config, changes, out }: RunOptions,
-  { name, benchmark }: { readonly name: string | undefined; readonly benchmark: Benchmark | undefined },
+  { name, benchmark, players }: VariantOf,
 ): readonly Variant[] {
   const configured = configuredRun(config);
   const named = [...new Set(changes.agents ?? [undefined])];
   return named.map((agent) => {
-    const agents = agentsWith(config, configured, agent);
+    const agents = agentsWith(configured, agent, { config, players });
     const folder = named.length > 1 && agent !== undefined ? join(out, agent) : out;
     checkFolder(folder);
     return {
@@ -132,7 +142,7 @@ function variantsOf(
         Object.values(agents).join("+") || configured.driver,
       ].join("/"),
       agent,
-      settings: settle({ ...configured, agents }, changes, { config, benchmark }),
+      settings: settle({ ...configured, agents }, changes, { config, benchmark, players }),
       folder,
     };
   });

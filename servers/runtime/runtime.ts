@@ -13,7 +13,7 @@ import { memoryRecords } from "./records.js";
 
 /**
  * What the services of one server share. Clock, ledger (over its records), admission, codec and limits are seams:
- * tests, mutants and durable stores put their own in their place.
+ * tests and durable stores put their own in their place.
  */
 export interface Runtime {
   readonly clock: Clock;
