@@ -50,7 +50,9 @@ export class AgentGateway {
 
   /** Calls that the agent made of its model; undefined where neither the gateway nor its capture could tell. */
   get callCount(): number | undefined {
-    if (this.closed !== undefined) return Number(this.closed.calls);
+    // A model server that was restarted knows nothing of the gateway: its 0 calls are no count.
+    const { closed } = this;
+    if (closed !== undefined && closed.receipt?.neverOpened !== true) return Number(closed.calls);
     return this.captureRead ? this.calls.length : undefined;
   }
 

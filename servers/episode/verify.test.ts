@@ -1,5 +1,6 @@
 import { expect, describe as group, it } from "vitest";
 import { Boundary, FailureKind, Feature, Retry, Stage } from "../../gen/index.js";
+import { Refusal } from "../runtime/refusal.js";
 import { described, seeded, turn, verdict, verified } from "./fixtures/scripted-cast.js";
 import { ServedEpisodes } from "./fixtures/served-episodes.js";
 
@@ -249,6 +250,21 @@ group("An agent that needed a model and never called it (EPI-RUN-010, field-case
     delete episodes.model.script.closeGateway;
     const { failure } = await episodes.run();
     expect(failure?.kind).toBe(FailureKind.NO_MODEL_CALLS);
+  });
+
+  it("is not told by a model server that was restarted and knows no such gateway", async () => {
+    await using episodes = await ServedEpisodes.start();
+    episodes.model.script.readCapture = () => {
+      throw new Refusal("SESSION_LOST", "restarted");
+    };
+    episodes.model.script.closeGateway = async () => ({
+      receipt: { neverOpened: true, cleanupConfirmed: true },
+      calls: 0n,
+    });
+    const { failure, verdict: told, outcome } = await episodes.run();
+    expect(failure).toBeUndefined();
+    expect(told?.reward?.value).toBe(0.5);
+    expect(outcome?.training?.usable).toBe(false);
   });
 
   it("one that declares that it needs none is scored, without a gateway", async () => {
