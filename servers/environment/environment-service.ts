@@ -126,7 +126,7 @@ export function environmentService<Data, State>(
             const maxBytes = answerLimit(runtime.limits, call);
             const { operation, delivery } = step(context, request, { caller, maxBytes });
             tellDelivery(call, delivery);
-            return await answerFor(caller, operation, rewardVisible);
+            return await answerFor(caller, operation, { rewardVisible, waiting: call });
           },
           stepStream: (requests, call) =>
             stepStream(requests, {
@@ -172,7 +172,7 @@ export function environmentService<Data, State>(
             validate(AdvanceRequestSchema, request);
             const { operation, delivery } = advance(context, request, answerLimit(runtime.limits, call));
             tellDelivery(call, delivery);
-            return await operation.answer();
+            return await operation.answer(call);
           },
         }),
     ...(definition.fork === undefined

@@ -1,4 +1,4 @@
-import type { Observation, SessionDescriptor, Submission, Task } from "../../gen/index.js";
+import type { Observation, SessionDescriptor, StepResponse, Submission, Task } from "../../gen/index.js";
 import type { StageProgress } from "./stages/stage-progress.js";
 import type { PreparedTool } from "./tool/prepared-tool.js";
 import type { StepFeed } from "./watch/step-feed.js";
@@ -25,6 +25,19 @@ export interface World<Data, State> {
   readonly descriptor: SessionDescriptor;
   /** The newest steps, for those that follow them; it counts them. */
   readonly feed: StepFeed;
+  /** The newest answers of the sessions that it was forked from: what its agents saw before it began. */
+  readonly before: readonly StepResponse[];
+}
+
+/** The step answers that a session's agents were given and that are kept, those before a fork among them. */
+export function answersOf<Data, State>({
+  before,
+  feed,
+}: Pick<World<Data, State>, "before" | "feed">): StepResponse[] {
+  const own = feed.kept.flatMap(({ what }) =>
+    typeof what === "object" && "response" in what ? [what.response] : [],
+  );
+  return [...before, ...own];
 }
 
 /** What the environment server keeps of a session. */

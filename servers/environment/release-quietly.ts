@@ -1,4 +1,5 @@
 import { logError } from "../runtime/log.js";
+import { within } from "../runtime/within.js";
 import type { EnvironmentContext } from "./environment-context.js";
 
 /** A state that its author made and no session holds. */
@@ -25,18 +26,8 @@ export async function releaseQuietly<Data, State>(
       tell(error);
     }
   };
-  await new Promise<void>((resolve) => {
-    const timer = clock.setTimer(limits.closeGraceMs, () => {
-      tell(
-        new Error(
-          `close has not ended within ${limits.closeGraceMs} ms; what the state holds may stay behind`,
-        ),
-      );
-      resolve();
-    });
-    void close().then(() => {
-      timer.cancel();
-      resolve();
-    });
-  });
+  const ms = limits.closeGraceMs;
+  const late = (): Error =>
+    new Error(`close has not ended within ${ms} ms; what the state holds may stay behind`);
+  await within(close(), { clock, ms, late }).catch(tell);
 }

@@ -255,7 +255,7 @@ group("An agent that needed a model and never called it (EPI-RUN-010, field-case
   it("is not told by a model server that was restarted and knows no such gateway", async () => {
     await using episodes = await ServedEpisodes.start();
     episodes.model.script.readCapture = () => {
-      throw new Refusal("SESSION_LOST", "restarted");
+      throw new Refusal("SESSION_UNKNOWN", "no such gateway");
     };
     episodes.model.script.closeGateway = async () => ({
       receipt: { neverOpened: true, cleanupConfirmed: true },

@@ -59,8 +59,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
         leave.removeEventListener("abort", onLeave);
         reject(refusal);
       };
-      const onLeave = (): void =>
-        stop(new Refusal("CAPACITY", "withdrawn: the caller left while it waited for a place"));
+      const onLeave = (): void => stop(callerLeft());
       const timer = options.clock.setTimer(queueTimeoutMs, () =>
         stop(
           new Refusal(
@@ -101,4 +100,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
       return wait(options.max, leave(), queueTimeoutMs);
     },
   };
+}
+
+/** The refusal of what is taken back because nobody waits for its place any more (ALL-ADM-003). */
+export function callerLeft(): Refusal {
+  return new Refusal("CAPACITY", "withdrawn: the caller left while it waited for a place");
 }

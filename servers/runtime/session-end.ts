@@ -14,6 +14,7 @@ import { logError } from "./log.js";
 import { Refusal } from "./refusal.js";
 import type { Runtime } from "./runtime.js";
 import type { Session } from "./session.js";
+import { within } from "./within.js";
 
 /** What ending a session needs to know of its service. */
 export interface SessionEndOptions<S> {
@@ -130,14 +131,17 @@ export class SessionEnds<S> {
 
   /**
    * Lets go what a session holds whose opening failed, once nothing of it runs any more; its place is free then
-   * (ENV-SEED-010). What cannot be released is left to the session's end.
+   * (ENV-SEED-010), and when a release has hung for the grace of a Close. What cannot be released is left to the session's
+   * end.
    */
   async abandon(session: Session<S>): Promise<void> {
     // One that has ended meanwhile is released by its end.
     if (session.end !== undefined) return;
     const { runtime, what } = this.options;
     try {
-      await this.#releaseHeld(session);
+      const left = await this.#withinGrace(this.#releaseHeld(session));
+      for (const { kind, id } of left)
+        runtime.log.warn({ what: "release", [what]: session.id, left: { kind, id } });
     } catch (error) {
       logError(runtime.log, { what: "release", [what]: session.id }, error);
     }
@@ -176,12 +180,8 @@ export class SessionEnds<S> {
 
   #withinGrace<T>(work: Promise<T>): Promise<T> {
     const { clock, limits } = this.options.runtime;
-    return new Promise((resolve, reject) => {
-      const timer = clock.setTimer(limits.closeGraceMs, () =>
-        reject(tooLong("its release did not end", limits.closeGraceMs)),
-      );
-      work.then(resolve, reject).finally(() => timer.cancel());
-    });
+    const ms = limits.closeGraceMs;
+    return within(work, { clock, ms, late: () => tooLong("its release did not end", ms) });
   }
 
   #left(kind: string, id: string, error: unknown): LeftResource {

@@ -1,4 +1,4 @@
-import type { Admission, Slot } from "./admission.js";
+import { type Admission, callerLeft, type Slot } from "./admission.js";
 import { clamp } from "./duration.js";
 import { Execution } from "./execution.js";
 import type { Delivered } from "./ledger.js";
@@ -84,6 +84,12 @@ function admit<S, A>(
         if (session.end !== undefined) {
           given.release();
           throw table.ends.refusal(session);
+        }
+        // Its last caller may have left after the place was given and before it came here.
+        if (operation.deserted) {
+          given.release();
+          table.remove(session.id);
+          throw callerLeft();
         }
         live(given);
       },

@@ -121,7 +121,7 @@ async function microtasks(count: number): Promise<void> {
 describe("a Close that comes right when something may begin (ALL-CLOSE-007, ALL-CLOSE-009)", () => {
   /** Sessions whose places the test gives. */
   function gated() {
-    const counts = { made: 0, released: 0, late: 0 };
+    const counts = { made: 0, released: 0, late: 0, places: 0 };
     let give: (slot: Slot) => void = () => {};
     const place = new Promise<Slot>((resolve) => {
       give = resolve;
@@ -149,7 +149,10 @@ describe("a Close that comes right when something may begin (ALL-CLOSE-007, ALL-
         return { state: {}, answer: "seeded" };
       },
     });
-    return { counts, sessions, operation, enter: () => give({ release() {} }) };
+    const release = (): void => {
+      counts.places += 1;
+    };
+    return { counts, sessions, operation, enter: () => give({ release }) };
   }
 
   it.each(gaps)(
@@ -169,6 +172,18 @@ describe("a Close that comes right when something may begin (ALL-CLOSE-007, ALL-
       else expect(await settled).toMatchObject({ error: { failure: { kind: FailureKind.CANCELLED } } });
     },
   );
+
+  it("makes nothing for a caller that left when its place had come, and gives the place back (ALL-ADM-003)", async () => {
+    const { counts, sessions, operation, enter } = gated();
+    const caller = new AbortController();
+    const waits = operation.settled(caller);
+    enter();
+    caller.abort();
+    await expect(waits).rejects.toMatchObject({ reasonName: "CAPACITY" });
+    expect(counts).toMatchObject({ made: 0, places: 1 });
+    // Nothing is known of it: another Seed under its name would be the first.
+    expect(() => sessions.known("s1")).toThrow(/no session of this id/);
+  });
 
   it.each(gaps)("either prevents an operation or ends it: %i turns after its turn came", async (gap) => {
     const { counts, sessions, operation, enter } = gated();

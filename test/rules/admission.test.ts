@@ -163,6 +163,23 @@ group("R12: admission", () => {
     expect(f.controls.counts.release).toBe(2);
   });
 
+  it("frees the place of a failed Seed whose release hangs, when the grace of a Close has passed (ENV-SEED-010)", async () => {
+    await using f = await fixture.startFixture({ maxSessions: 1 });
+    f.controls.obedient = false;
+    f.controls.seed.shut();
+    f.controls.release.shut();
+    const late = f.client.unary(seed, { ...fixture.seedRequest("late"), timeout: { seconds: 1n, nanos: 0 } });
+    await f.controls.seed.arrived(1);
+    f.clock.advance(1000);
+    await late;
+    f.controls.seed.open();
+    await f.controls.release.arrived(1);
+    expect((await f.client.unary(seed, fixture.seedRequest("next"))).error?.reason).toBe("CAPACITY");
+    f.clock.advance(30_000);
+    await f.client.unary(fixture.describe, {});
+    expect((await f.client.unary(seed, fixture.seedRequest("next"))).error).toBeUndefined();
+  });
+
   it("withdraws a queued stream whose last reader left, and serves one whose reader came back (ALL-ADM-003)", async () => {
     let verified = 0;
     const world = defineEnvironment({

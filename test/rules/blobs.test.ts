@@ -3,7 +3,15 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, describe as group, it } from "vitest";
-import { type Artifact, BlobService, Feature, ItemListSchema, ItemSchema, Role } from "../../gen/index.js";
+import {
+  type Artifact,
+  BlobService,
+  EnvironmentService,
+  Feature,
+  ItemListSchema,
+  ItemSchema,
+  Role,
+} from "../../gen/index.js";
 import { defineEnvironment } from "../../servers/environment/define-environment.js";
 import { textOf } from "../../servers/runtime/items.js";
 import * as fixture from "./fixture.js";
@@ -345,5 +353,48 @@ group("BLOBS", () => {
     expect(await send(shown, 1)).toBeUndefined();
     await f.client.unary(fixture.close, fixture.closeRequest(), bare(controller));
     expect(await get(a, told)).toMatch(/unauthenticated/);
+  });
+
+  it("gives an agent of a fork what it was given before the fork, and before that one's (R11, ENV-FORK-001)", async () => {
+    const principals = { controllerToken: "controller-0123456789" };
+    const shown = Buffer.from("shown before");
+    const block = { kind: { case: "blobRef" as const, value: refOf(shown) } };
+    const world = defineEnvironment({
+      ...base,
+      stepKinds: ["content"],
+      step: ({ stepIndex }) => ({ observation: stepIndex === 0 ? { content: [block] } : "nothing more" }),
+      verify: () => ({ reward: 1 }),
+      fork: (state) => state,
+    });
+    await using f = await fixture.serveWorld(world, { principals });
+    const bare = (token: string) => ({ metadata: { authorization: `Bearer ${token}` } });
+    const controller = bare(principals.controllerToken);
+    const blobs = blobsOf(f);
+    await blobs.putBlob(parts(shown), { headers: controller.metadata });
+    await f.client.unary(seed, fixture.seedRequest("s0"), controller);
+    for (const index of [0, 1]) {
+      const look = { ...fixture.stepOf(index, [contentOf([])]), sessionId: "s0" };
+      expect((await f.client.unary(step, look, controller)).error).toBeUndefined();
+    }
+    for (const [from, to] of [
+      ["s0", "s1"],
+      ["s1", "s2"],
+    ] as const) {
+      const forked = await f.client.unary(
+        EnvironmentService.method.fork,
+        {
+          sessionId: to,
+          sourceSessionId: from,
+          context: fixture.seedRequest().context,
+          expectedNextStepIndex: 2,
+        },
+        controller,
+      );
+      const token = forked.message?.session?.agents[0]?.token ?? "";
+      const got: Uint8Array[] = [];
+      const headers = bare(token).metadata;
+      for await (const { data } of blobs.getBlob({ ref: refOf(shown) }, { headers })) got.push(data);
+      expect(Buffer.concat(got).toString()).toBe("shown before");
+    }
   });
 });

@@ -44,6 +44,26 @@ group("R3: order", () => {
     expect(ended).toEqual(["replay", "step 1", "step 2", "verify"]);
   });
 
+  it("does not take a step whose caller left before its turn (ALL-ADM-003)", async () => {
+    await using f = await fixture.startFixture();
+    await f.client.unary(seed, fixture.seedRequest());
+    f.controls.step.shut();
+    const first = f.client.unary(step, fixture.stepRequest(0));
+    await f.controls.step.arrived(1);
+    const left = await f.client.unary(step, fixture.stepRequest(1), {
+      onCall: (call) => void f.client.unary(fixture.describe, {}).then(() => call.cancel()),
+    });
+    expect(left.error?.code).toBe("CANCELLED");
+    await f.client.unary(fixture.describe, {});
+    f.controls.step.open();
+    expect((await first).error).toBeUndefined();
+    await f.client.unary(fixture.describe, {});
+    expect(f.controls.counts.step).toBe(1);
+    // Nothing was done under its number.
+    const { message, delivery } = await f.client.unary(step, fixture.stepRequest(1, "other"));
+    expect([message?.stepIndex, delivery]).toEqual([1, "started"]);
+  });
+
   it("does not begin a verification whose readers all left while it waited; one who came back is served (ALL-ADM-003)", async () => {
     await using f = await fixture.startFixture();
     await f.client.unary(seed, fixture.seedRequest());

@@ -137,7 +137,9 @@ export const BlobService: GenService<{
     output: typeof PutBlobResponseSchema;
   },
   /**
-   * Reads bytes. [feature BLOBS] A read; ends with its caller.
+   * Reads bytes. [feature BLOBS] A read; ends with its caller. The controller reads any blob, an agent
+   * those that its view or an answer to its steps refers to, in its session or before its fork, as
+   * long as that is kept (R14).
    *
    * Refusals: NAME_UNKNOWN.
    *

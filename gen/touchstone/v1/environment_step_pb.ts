@@ -508,8 +508,8 @@ export const WatchStepsResponseSchema: GenMessage<WatchStepsResponse> = /*@__PUR
   messageDesc(file_touchstone_v1_environment_step, 10);
 
 /**
- * One step of the ledger. A record that no message could hold (R11) lacks its actions, and if that
- * is not enough what was seen; never a reward.
+ * One step of the ledger. A record that no message could hold (R11) is told with less: `actions` are
+ * left out first, then each outcome's `observation` and `info_json`. Rewards are always there.
  *
  * @generated from message touchstone.v1.StepRecord
  */

@@ -81,7 +81,9 @@
 // # R7 A lost connection decides nothing
 //
 // Operations run apart from the call that started them: a caller that left may join again. The
-// call's deadline ends the wait only. A request's `timeout` bounds the work: it counts from the
+// call's deadline ends the wait only. What has not begun, because it waits for a place or for its
+// turn, is withdrawn when the last call that waits for it has left; nothing was done under its
+// name. A request's `timeout` bounds the work: it counts from the
 // start, not from the queue, is echoed as effective, and passing it is a recorded failure TIMEOUT.
 // Absent: the server's default. What else ends an operation early: Close, Stop, Interrupt,
 // max_lifetime, the fence of a final Verify, drain, and what its rpc says of itself (`orphan_grace`

@@ -6,7 +6,7 @@ import {
   SessionDescriptorSchema,
 } from "../../../gen/index.js";
 import type { EnvironmentContext } from "../environment-context.js";
-import { type EnvironmentSession, partOf, worldOf } from "../environment-session.js";
+import { answersOf, type EnvironmentSession, partOf, worldOf } from "../environment-session.js";
 import { orRelease } from "../or-release.js";
 import { sealState } from "../verify/verifier-state.js";
 import { createStepFeed } from "../watch/step-feed.js";
@@ -46,6 +46,7 @@ export async function forkSession<Data, State>(
         state,
         descriptor,
         feed: createStepFeed(runtime.limits.stepAnswers, world.feed.last),
+        before: answersOf(world).slice(-runtime.limits.stepAnswers),
       },
       stages: source.stages && { ...source.stages },
       parts: new Map([...source.parts].map(([agentId, part]) => [agentId, { ...part }])),

@@ -9,8 +9,16 @@ import {
 } from "../../../gen/index.js";
 import { OperationFailedError } from "../../runtime/failure.js";
 import { isInstance } from "../../runtime/is-instance.js";
-import type { Operation } from "../../runtime/operation.js";
+import type { Operation, Caller as Waiting } from "../../runtime/operation.js";
 import type { Caller } from "./caller.js";
+
+/** How a step is answered. */
+export interface AnswerOptions {
+  /** Agents may see rewards. */
+  readonly rewardVisible: boolean;
+  /** The call that waits: a step whose turn has not come when its last caller leaves is taken back (R3, R7). */
+  readonly waiting: Waiting;
+}
 
 /**
  * The answer of a step as its caller may read it, at once where it is there: an agent gets its own outcome only, without
@@ -20,15 +28,15 @@ import type { Caller } from "./caller.js";
 export function answerFor(
   caller: Caller,
   operation: Operation<StepResponse>,
-  rewardVisible: boolean,
+  { rewardVisible, waiting }: AnswerOptions,
 ): StepResponse | Promise<StepResponse> {
-  if (caller === undefined) return operation.answer();
+  if (caller === undefined) return operation.answer(waiting);
   const own = (response: StepResponse): StepResponse => ownAnswer(response, caller.agentId, rewardVisible);
   const failed = (error: unknown): never => {
     throw isInstance(error, OperationFailedError) ? ownFailure(error, rewardVisible) : error;
   };
   try {
-    const answer = operation.answer();
+    const answer = operation.answer(waiting);
     return answer instanceof Promise ? answer.then(own, failed) : own(answer);
   } catch (error) {
     return failed(error);

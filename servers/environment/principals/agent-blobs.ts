@@ -3,6 +3,7 @@ import { type AdvanceResponse, AgentOutcomeSchema, AgentViewSchema } from "../..
 import { type BlobReader, keyOf } from "../../runtime/blobs/blob-store.js";
 import { refsIn } from "../../runtime/blobs/resolve-refs.js";
 import type { EnvironmentContext } from "../environment-context.js";
+import { answersOf } from "../environment-session.js";
 import { stageKind } from "../stages/advance.js";
 import type { AgentCaller } from "./agent-tokens.js";
 import type { Caller } from "./caller.js";
@@ -40,9 +41,7 @@ function givenTo<Data, State>(
   const stage = sessions.recorded(sessionId, { kind: stageKind, index: stages?.index ?? 0 })?.outcome;
   const staged = stage?.ok === true ? (stage.answer as AdvanceResponse).agents : [];
   const views = [...world.descriptor.agents, ...staged].filter(own);
-  const outcomes = world.feed.kept.flatMap(({ what }) =>
-    typeof what === "object" && "response" in what ? what.response.outcomes.filter(own) : [],
-  );
+  const outcomes = answersOf(world).flatMap((answer) => answer.outcomes.filter(own));
   return [
     ...views.map((view) => [AgentViewSchema, view] as const),
     ...outcomes.map((outcome) => [AgentOutcomeSchema, outcome] as const),

@@ -49,7 +49,14 @@ function worldOfStart<Data, State>(
   const seed = started.seed ?? origin.seed;
   const descriptor = sessionDescriptor(context, { ...origin, taskDigest, seed, starts, stages });
   return newSession({
-    world: { data, task, state: started.state, descriptor, feed: createStepFeed(runtime.limits.stepAnswers) },
+    world: {
+      data,
+      task,
+      state: started.state,
+      descriptor,
+      feed: createStepFeed(runtime.limits.stepAnswers),
+      before: [],
+    },
     starts,
     stages,
     taskDigest,

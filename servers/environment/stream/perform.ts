@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
   type EnvironmentServiceCloseRequest,
@@ -40,6 +41,8 @@ export function performer<Data, State>(
   const rewardVisible = context.definition.reward.visible ?? false;
   // A stream by nobody who is known here is refused as a whole.
   caller();
+  // Each operation of it that waits for its turn listens to the end of the one call.
+  setMaxListeners(0, call.signal);
   async function seeded(request: SeedRequest): Promise<Answer> {
     const value = await seed(context, request, maxBytes).operation.answer(call);
     checkFits(SeedResponseSchema, value, maxBytes);
@@ -59,7 +62,7 @@ export function performer<Data, State>(
           if (delivery !== "started") checkFits(StepResponseSchema, value, maxBytes);
           return { case: "step", value };
         };
-        const response = answerFor(by, taking, rewardVisible);
+        const response = answerFor(by, taking, { rewardVisible, waiting: call });
         return response instanceof Promise ? response.then(taken) : taken(response);
       }
       case "seed":

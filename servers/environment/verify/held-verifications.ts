@@ -5,6 +5,7 @@ import { cancelledFailure } from "../../runtime/failure.js";
 import type { Operation } from "../../runtime/operation.js";
 import { drainingRefusal } from "../../runtime/refusal.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import { within } from "../../runtime/within.js";
 
 interface Running {
   readonly execution: Execution<VerifyResult>;
@@ -66,13 +67,8 @@ export class HeldVerifications {
     const { execution } = running;
     execution.cancel(cancelledFailure("the server's drain ended the verification"));
     const { clock, limits } = this.runtime;
-    await new Promise<void>((resolve) => {
-      const timer = clock.setTimer(limits.closeGraceMs, resolve);
-      void execution.quiet.then(() => {
-        timer.cancel();
-        resolve();
-      });
-    });
+    const late = (): Error => new Error("the grace of the drain is over");
+    await within(execution.quiet, { clock, ms: limits.closeGraceMs, late }).catch(() => {});
     await this.#free(running);
   }
 
