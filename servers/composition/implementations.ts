@@ -122,7 +122,8 @@ export async function findDrivers(names: readonly string[], place: Place): Promi
     names.map(async (name) => {
       const chosen = choose(name);
       if (chosen.way === "module") {
-        return await loadUserModule<DriverDefinition>({ ...place, path: chosen.path }, driverShape);
+        const module = { ...place, path: chosen.path, optionsShared: names.length > 1 };
+        return await loadUserModule<DriverDefinition>(module, driverShape);
       }
       if (chosen.way === "url") {
         throw new ConfigError([

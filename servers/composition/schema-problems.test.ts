@@ -47,5 +47,6 @@ it("judges the keys of a map", () => {
 it("lists what is known where nothing is near", () => {
   expect(nearest("zzzzzzzz", ["file", "split"])).toBe("; known: file, split");
   expect(nearest("flie", ["file", "split"])).toBe('; did you mean "file"?');
+  expect(nearest("min", ["timing", "minimum", "maximum"])).toBe('; did you mean "minimum"?');
   expect(nearest("x", [])).toBe("");
 });

@@ -100,6 +100,22 @@ it.each([
   expect(await fault({ "w.mjs": text })).toBe(`servers.w: the default export of ./w.mjs threw: ${told}`);
 });
 
+it("refuses options for a definition that takes none, and gives them to one that tells of its own", async () => {
+  const folder = temporaryFolder({
+    "plain.mjs": "export default { name: 'w', seed() {} };",
+    "own.mjs": "export default { name: 'w', seed() {}, options: {} };",
+  });
+  const loading = (path: string, optionsShared = false) =>
+    loadUserModule({ at: "servers.w", path, folder, options: { level: 3 }, optionsShared }, shape);
+  await expect(loading("./plain.mjs")).rejects.toMatchObject({
+    problems: [
+      "servers.w.options.level: ./plain.mjs takes no options; export a function that makes the definition of them, or leave them out",
+    ],
+  });
+  expect(await loading("./own.mjs")).toMatchObject({ name: "w" });
+  expect(await loading("./plain.mjs", true)).toMatchObject({ name: "w" });
+});
+
 it("takes a definition, and what a function makes of the options", async () => {
   const text = "export default { name: 'w', seed() {} };";
   expect(await load({ "w.mjs": text })).toMatchObject({ name: "w" });

@@ -15,6 +15,8 @@ export interface UserModule {
   readonly folder: string;
   /** Given to the default export where that is a function. */
   readonly options: Readonly<Record<string, unknown>>;
+  /** The options are for other modules too: one that takes none is no mistake. */
+  readonly optionsShared?: boolean;
   /** Time; absent: the machine's. */
   readonly clock?: Clock | undefined;
 }
@@ -38,7 +40,8 @@ export async function loadUserModule<T>(module: UserModule, shape: DefinitionSha
   let { value } = await bounded(load(module), clock, `${at}: loading ${path}`);
   if (value === undefined)
     throw new ConfigError([`${at}: ${path} has no default export; export a definition`]);
-  if (typeof value === "function") {
+  const made = typeof value === "function";
+  if (made) {
     const make = value as (options: UserModule["options"]) => unknown;
     const making = async (): Promise<Held> => {
       try {
@@ -50,7 +53,10 @@ export async function loadUserModule<T>(module: UserModule, shape: DefinitionSha
     ({ value } = await bounded(making(), clock, `${at}: the default export of ${path}`));
   }
   const lacking = whatLacks(value, shape);
-  if (lacking === undefined) return value as T;
+  if (lacking === undefined) {
+    if (!made && module.optionsShared !== true) checkTakesOptions(module, value as object);
+    return value as T;
+  }
   throw new ConfigError([
     `${at}: expected the default export of ${path} to be ${shape.what}, found ${lacking}`,
   ]);
@@ -59,6 +65,15 @@ export async function loadUserModule<T>(module: UserModule, shape: DefinitionSha
 /** What a module gave, in a box: a promise would touch the value itself, which may be anything. */
 interface Held {
   readonly value: unknown;
+}
+
+/** Refuses options for a definition that tells of none: nothing would read them. */
+function checkTakesOptions({ at, path, options }: UserModule, value: object): void {
+  const [first] = Object.keys(options);
+  if (first === undefined || "options" in value) return;
+  throw new ConfigError([
+    `${at}.options.${first}: ${path} takes no options; export a function that makes the definition of them, or leave them out`,
+  ]);
 }
 
 /** What is wrong with a value that should have this shape; undefined: nothing. */

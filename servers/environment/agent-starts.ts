@@ -7,6 +7,8 @@ import {
   ObservationSchema,
 } from "../../gen/index.js";
 import { userMessage } from "../runtime/items.js";
+import { agentStartShape } from "./answer-shapes.js";
+import { checkAuthorAnswer } from "./author-answer.js";
 import { authorFault } from "./author-fault.js";
 import type { AgentStart, AgentStarts } from "./definition/beginning.js";
 import type { PreparedEnvironment } from "./prepared-environment.js";
@@ -79,6 +81,8 @@ function namedStarts(
 ): ReadonlyMap<string, AgentStart> {
   const { agents = {}, input, observation, tools } = starts;
   checkAgents(Object.keys(agents), agentIds, { what: "agents", kind });
+  for (const [agentId, start] of Object.entries(agents))
+    checkAuthorAnswer(start, agentStartShape, { by: `agents.${agentId}`, kind });
   const [first = "", ...more] = agentIds;
   if (more.length === 0) return new Map([[first, { ...starts, ...agents[first] }]]);
   if (input !== undefined || observation !== undefined || tools !== undefined) {

@@ -1,3 +1,4 @@
+import { foundText } from "./found-text.js";
 import { nearest } from "./nearest.js";
 
 /** The keys of a definition, all of them, and which it must have: the compiler holds the list to the type. */
@@ -40,12 +41,6 @@ export function listOf<Value>(what: string, given: readonly Value[] | undefined)
 
 function isNothing(value: unknown): value is null | undefined {
   return value === undefined || value === null;
-}
-
-function foundText(value: unknown): string {
-  if (isNothing(value)) return "nothing";
-  if (typeof value === "string") return `"${value}"`;
-  return Array.isArray(value) ? "a list" : typeof value === "function" ? "a function" : String(value);
 }
 
 /** Throws an Error where a value is none of those that a definition may have there. */

@@ -1,11 +1,21 @@
 import { create } from "@bufbuild/protobuf";
 import { FailureKind, Retry, type Reward, RewardSchema } from "../../gen/index.js";
 import { OperationFailure } from "./failure.js";
+import { foundText } from "./found-text.js";
 
 /** The range that an environment declares for its rewards. */
 export interface RewardRange {
   readonly minimum: number;
   readonly maximum: number;
+}
+
+function expected({ minimum, maximum }: RewardRange): string {
+  return `a finite number from ${minimum} to ${maximum}, the declared range`;
+}
+
+/** Of untyped authors: null is not what was left out. */
+function found(value: unknown): string {
+  return value === null ? "null" : foundText(value);
 }
 
 /**
@@ -19,7 +29,7 @@ export function checkedReward(value: number, range: RewardRange, what: string): 
   throw new OperationFailure({
     kind: FailureKind.INVALID_REWARD,
     retry: Retry.NEVER,
-    reason: `${what} is ${value}, outside the declared range from ${range.minimum} to ${range.maximum}`,
+    reason: `${what}: expected ${expected(range)}, found ${found(value)}`,
     detailsJson: JSON.stringify({ value: String(value), minimum: range.minimum, maximum: range.maximum }),
   });
 }

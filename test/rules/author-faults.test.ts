@@ -4,8 +4,8 @@ import {
   defineEnvironment,
   type EnvironmentDefinition,
 } from "../../servers/environment/define-environment.js";
-import type { Started } from "../../servers/environment/definition/beginning.js";
-import type { StepResult } from "../../servers/environment/definition/stepping.js";
+import type { AgentStarts, Started } from "../../servers/environment/definition/beginning.js";
+import type { AgentStepResult, StepResult } from "../../servers/environment/definition/stepping.js";
 import type { Measured } from "../../servers/environment/definition/verifying.js";
 import * as fixture from "./fixture.js";
 
@@ -30,7 +30,7 @@ const world = (given: Given): EnvironmentDefinition<null, object> =>
     ...(given.agents === undefined ? {} : { agents: given.agents }),
     read: given.read ?? (() => null),
     seed: () => ({ state: {}, ...given.started }),
-    step: () => given.stepped ?? {},
+    step: () => (given.stepped === undefined ? {} : given.stepped),
     verify: () => given.measured ?? { reward: 1 },
   });
 
@@ -69,6 +69,11 @@ group("what an author gives that cannot be is a failure of the operation", () =>
     "nobody who acts first": { started: { next: [] } },
     "a tool that there is not": { started: { tools: ["nothing"] } },
     "an input beside those of several agents": { agents: two, started: { input: "whose?" } },
+    "a field that is misspelt": { started: { inputs: "x" } as AgentStarts },
+    "an input that is a number": { started: { input: 5 as unknown as string } },
+    "a field of an agent's start that is misspelt": {
+      started: { agents: { agent: { inputs: "x" } as AgentStarts } },
+    },
     "another agent where there is one": { started: { agents: { other: { input: "x" } } } },
   };
   for (const [what, given] of Object.entries(starts)) {
@@ -89,6 +94,12 @@ group("what an author gives that cannot be is a failure of the operation", () =>
     "a next agent whose part has ended": { agents: two, stepped: { terminated: true, next: ["a"] } },
     "an end of the one who is next": { agents: two, stepped: { terminated: true } },
     "a reward that is declared never to be": { timing: "terminal", stepped: { reward: 0 } },
+    "a field that is misspelt": { stepped: { rewrd: 0.5 } as StepResult },
+    "nothing at all": { stepped: null as unknown as StepResult },
+    "an end that is text": { stepped: { terminated: "no" as unknown as boolean } },
+    "a field of an outcome that is misspelt": {
+      stepped: { outcomes: { agent: { observations: "x" } as AgentStepResult } },
+    },
     "info that is a list": { stepped: { info: [] } },
     "info that cannot be written": { stepped: { info: { n: 1n } } },
   };
@@ -106,6 +117,31 @@ group("what an author gives that cannot be is a failure of the operation", () =>
     });
   }
 
+  it("names the field and what is right, by the words of the author", async () => {
+    const reasons = async (given: Given): Promise<string | undefined> => {
+      await using f = await fixture.serveWorld(world(given));
+      const seeded = await f.client.unary(seed, fixture.seedRequest());
+      if (seeded.error !== undefined) return seeded.error.failure?.reason;
+      const stepped = await f.client.unary(step, stepOf(0, [say("x")]));
+      return stepped.error?.failure?.reason;
+    };
+    expect(await reasons({ started: { inputs: "x" } as AgentStarts })).toBe(
+      'seed: unknown field "inputs"; did you mean "input"?',
+    );
+    expect(await reasons({ stepped: { rewrd: 1 } as StepResult })).toBe(
+      'step: unknown field "rewrd"; did you mean "reward"?',
+    );
+    expect(await reasons({ stepped: 0.5 as StepResult })).toBe(
+      "step gave 0.5; expected an object with observation, reward, terminated, truncated, ...",
+    );
+    expect(await reasons({ stepped: { reward: "0.5" as unknown as number } })).toBe(
+      'the step\'s reward: expected a finite number from 0 to 1, the declared range, found "0.5"',
+    );
+    expect(await reasons({ stepped: { terminated: "no" as unknown as boolean } })).toBe(
+      'step: terminated: expected a boolean, found "no"',
+    );
+  });
+
   it("a step of several agents with an outcome that is whose?", async () => {
     const given: Given = { agents: two, started: { next: two }, stepped: { reward: 1 } };
     await using f = await fixture.serveWorld(world(given));
@@ -116,6 +152,13 @@ group("what an author gives that cannot be is a failure of the operation", () =>
 
   const verdicts: Readonly<Record<string, readonly [Measured, FailureKind]>> = {
     "neither a reward nor a reason": [{}, FailureKind.VERIFIER_FAILED],
+    "a field that is misspelt": [{ reward: 1, sucess: true } as Measured, FailureKind.VERIFIER_FAILED],
+    "a bare number": [1 as Measured, FailureKind.VERIFIER_FAILED],
+    "a success that is text": [
+      { reward: 1, success: "no" as unknown as boolean },
+      FailureKind.VERIFIER_FAILED,
+    ],
+    "a reward that is text": [{ reward: "0.5" as unknown as number }, FailureKind.INVALID_REWARD],
     "an undeclared component": [{ reward: 1, components: { other: 1 } }, FailureKind.VERIFIER_FAILED],
     "a component that is not finite": [
       { reward: 1, components: { known: Number.NaN } },

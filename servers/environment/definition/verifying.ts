@@ -37,7 +37,7 @@ export interface Work<Data, State> extends AgentWork {
 
 /** What a verification measured. Throw OperationFailure where nothing could be measured: a failure is never a number. */
 export interface Measured {
-  /** The episode's reward, already combined. Absent only with `masked`. */
+  /** The whole episode's reward, that of its steps already in it. Absent only with `masked`. */
   readonly reward?: number;
   /** Each agent's own reward, where there are several. */
   readonly agentRewards?: Readonly<Record<string, number>>;

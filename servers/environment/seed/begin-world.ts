@@ -3,6 +3,8 @@ import { type EpisodeContext, FailureKind, type Lease, type Task, TaskSchema } f
 import { clamp } from "../../runtime/duration.js";
 import { fingerprint } from "../../runtime/fingerprint.js";
 import { readStarts } from "../agent-starts.js";
+import { startedShape } from "../answer-shapes.js";
+import { checkAuthorAnswer } from "../author-answer.js";
 import type { Started } from "../definition/beginning.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import type { EnvironmentSession } from "../environment-session.js";
@@ -31,9 +33,14 @@ export async function beginWorld<Data, State>(
 ): Promise<EnvironmentSession<Data, State>> {
   const { definition } = context;
   const started = await definition.seed({ data, seed: origin.seed, signal });
-  return await orRelease(context, { state: started.state, madeFor: { session: origin.sessionId } }, () =>
-    worldOfStart(context, started, { data, ...origin }),
-  );
+  const check = (): void =>
+    checkAuthorAnswer(started, startedShape, { by: "seed", kind: FailureKind.SEED_FAILED });
+  // What is no object has no state to be released.
+  if (typeof started !== "object" || started === null) check();
+  return await orRelease(context, { state: started.state, madeFor: { session: origin.sessionId } }, () => {
+    check();
+    return worldOfStart(context, started, { data, ...origin });
+  });
 }
 
 function worldOfStart<Data, State>(

@@ -14,6 +14,8 @@ import { fingerprint } from "../../runtime/fingerprint.js";
 import type { Delivered } from "../../runtime/ledger.js";
 import { Refusal } from "../../runtime/refusal.js";
 import { readStarts } from "../agent-starts.js";
+import { advancedShape } from "../answer-shapes.js";
+import { checkAuthorAnswer } from "../author-answer.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import { partOf, worldOf } from "../environment-session.js";
 import { checkAdvance } from "./stage-progress.js";
@@ -53,6 +55,7 @@ export function advance<Data, State>(
         stageIndex: index,
         signal: execution.signal,
       });
+      checkAuthorAnswer(advanced, advancedShape, { by: "advance", kind: FailureKind.SEED_FAILED });
       const starts = readStarts(prepared, advanced, FailureKind.SEED_FAILED);
       const answer = create(AdvanceResponseSchema, {
         answerId,

@@ -1,7 +1,9 @@
-import type { Action } from "../../../gen/index.js";
+import { type Action, FailureKind } from "../../../gen/index.js";
 import { OperationFailure } from "../../runtime/failure.js";
 import { isInstance } from "../../runtime/is-instance.js";
 import { toolResultItem } from "../../runtime/items.js";
+import { stepShape } from "../answer-shapes.js";
+import { checkAuthorAnswer } from "../author-answer.js";
 import type { StepInput, StepResult } from "../definition/stepping.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import { type EnvironmentSession, partOf, worldOf } from "../environment-session.js";
@@ -81,6 +83,7 @@ async function callTools<Data, State>(
 }
 
 function add(result: StepResult, actions: readonly Action[], gathered: GatheredOutcomes): GatheredOutcomes {
+  checkAuthorAnswer(result, stepShape, { by: "step", kind: FailureKind.STEP_FAILED });
   gathered.add(
     actions.map(({ agentId }) => agentId),
     result,

@@ -2,6 +2,8 @@ import { clone, create } from "@bufbuild/protobuf";
 import { FailureKind, type Observation, ObservationSchema, StepReward } from "../../../gen/index.js";
 import { userMessage } from "../../runtime/items.js";
 import { checkAgents } from "../agent-starts.js";
+import { agentStepShape } from "../answer-shapes.js";
+import { checkAuthorAnswer } from "../author-answer.js";
 import { authorFault } from "../author-fault.js";
 import type { AgentStepResult, StepResult } from "../definition/stepping.js";
 import type { PreparedEnvironment } from "../prepared-environment.js";
@@ -38,7 +40,10 @@ export class GatheredOutcomes {
     const { agentIds } = this.prepared;
     if (outcomes !== undefined) {
       checkAgents(Object.keys(outcomes), agentIds, { what: "outcomes", kind });
-      for (const [agentId, outcome] of Object.entries(outcomes)) this.#merge(agentId, outcome);
+      for (const [agentId, outcome] of Object.entries(outcomes)) {
+        checkAuthorAnswer(outcome, agentStepShape, { by: `outcomes.${agentId}`, kind });
+        this.#merge(agentId, outcome);
+      }
     }
     if (next !== undefined) {
       checkAgents(next, agentIds, { what: "next", kind });

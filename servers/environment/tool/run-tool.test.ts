@@ -18,6 +18,36 @@ const run = async <Input extends ToolInput>(definition: ToolDefinition<Input, un
 const described = <Input extends ToolInput>(definition: ToolDefinition<Input, unknown>) =>
   prepareTool("t", definition as unknown as ToolDefinition<ToolInput, unknown>).described;
 
+describe("what a tool gives", () => {
+  const gives = (given: unknown) =>
+    run(tool({ description: "Gives.", input: z.object({}), run: () => given as object }), {});
+
+  it.each([
+    [{ content: "x", rewards: 1 }, 'tool "t": unknown field "rewards"; did you mean "reward"?'],
+    [{ content: "x", terminate: true }, 'tool "t": unknown field "terminate"; did you mean "terminated"?'],
+    [{ content: "x", terminated: 1 }, 'tool "t": terminated: expected a boolean, found 1'],
+    [{ content: 5 }, 'tool "t": content: expected text, an object, or a list of blocks, found 5'],
+    [{ content: [1] }, 'tool "t": content: expected a list of blocks, found one of other things'],
+    [{ contents: "x" }, 'tool "t": "contents" without "content"'],
+    [{ reward: 1 }, 'tool "t": "reward" without "content"'],
+    [{ rewrd: 0.5, text: "x" }, 'tool "t": "rewrd" without "content"'],
+    [5, 'tool "t" gave 5; expected text or an object'],
+    [undefined, 'tool "t" gave nothing; expected text or an object'],
+  ])("is refused by name where it is none: %j", async (given, reason) => {
+    await expect(gives(given)).rejects.toThrow(reason);
+  });
+
+  it.each([
+    { price: 5, name: "tea" },
+    { rewards: ["tea"] },
+    { info: "x", next: 2 },
+    { context: "x" },
+    [1, 2],
+  ])("is data for the agent where it is nothing else: %j", async (given) => {
+    expect((await gives(given)).result.structuredJson).toBe(JSON.stringify(given));
+  });
+});
+
 describe("tool", () => {
   const add = tool({
     description: "Adds.",

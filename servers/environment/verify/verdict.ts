@@ -8,8 +8,11 @@ import {
   VerdictSchema,
   VerifyIsolation,
 } from "../../../gen/index.js";
+import { foundText } from "../../runtime/found-text.js";
 import { checkedReward } from "../../runtime/reward.js";
 import { checkAgents } from "../agent-starts.js";
+import { measuredShape } from "../answer-shapes.js";
+import { checkAuthorAnswer } from "../author-answer.js";
 import { authorFault } from "../author-fault.js";
 import type { EnvironmentDefinition } from "../define-environment.js";
 import type { Measured } from "../definition/verifying.js";
@@ -26,13 +29,15 @@ export function verdictOf<Data, State>(
   measured: Measured,
   { taskDigest, stages }: Pick<EnvironmentSession<Data, State>, "taskDigest" | "stages">,
 ): Verdict {
+  checkAuthorAnswer(measured, measuredShape, { by: "verify", kind });
   const { reward, agentRewards = {}, components = {}, metrics = {}, masked } = measured;
   if (reward === undefined && masked === undefined) {
     throw authorFault(kind, "the verifier gave neither a reward nor a reason why there is none");
   }
   checkComponents(components, definition.reward);
   for (const [name, value] of Object.entries(metrics)) {
-    if (!Number.isFinite(value)) throw authorFault(kind, `metric "${name}" is ${value}, which is not finite`);
+    if (!Number.isFinite(value))
+      throw authorFault(kind, `metric "${name}": expected a finite number, found ${foundText(value)}`);
   }
   // ENV-VRFY-014
   if (masked !== undefined && !masked.reason)
@@ -91,7 +96,7 @@ function checkComponents(
     if (!(Number.isFinite(value) && value >= minimum && value <= maximum)) {
       throw authorFault(
         kind,
-        `component "${name}" is ${value}, outside the declared range from ${minimum} to ${maximum}`,
+        `component "${name}": expected a finite number from ${minimum} to ${maximum}, found ${foundText(value)}`,
       );
     }
   }
