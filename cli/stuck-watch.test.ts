@@ -52,6 +52,8 @@ it.concurrent.each([
       const place = `spin at ./cli/fixtures/stuck.ts:${lineOf("while (")}, called by`;
       expect(line).toContain(`stuck: for ${told} s nothing else of this process has run; it is in ${place} `);
       expect(line).toContain(`stuck.ts:${lineOf("spin({ untilMs: performance")}`);
+      // What ends it: the signals of a terminal wait for the thread that is stuck.
+      expect(line).toContain(`only \`kill -9 ${child.pid}\` ends it`);
     } finally {
       child.kill("SIGKILL");
     }

@@ -58,7 +58,11 @@ setInterval(() => {
 
 function tell(where) {
   try {
-    writeSync(2, "stuck: for " + (ticks * tickMs) / 1000 + " s nothing else of this process has run; it is in " + where + "\\n");
+    writeSync(
+      2,
+      "stuck: for " + (ticks * tickMs) / 1000 + " s nothing else of this process has run; it is in " + where +
+        "; if it never returns, only \`kill -9 " + process.pid + "\` ends it (a run then goes on with --resume)\\n",
+    );
   } catch {
     // Whoever read it has left.
   }

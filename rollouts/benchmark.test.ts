@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ConfigError } from "../servers/composition/config-error.js";
-import { type Problem, problemText } from "../servers/composition/problem.js";
+import { type Problem, problemText } from "../servers/runtime/problem.js";
 import { type Benchmark, checkDigest, checkEnvironment } from "./benchmark.js";
 
 const benchmark = {

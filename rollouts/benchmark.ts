@@ -5,7 +5,7 @@ import { ConfigError } from "../servers/composition/config-error.js";
 import type { Config } from "../servers/composition/load-config.js";
 import { readYaml } from "../servers/composition/read-yaml.js";
 import { budgetSchema } from "../servers/composition/run-schema.js";
-import { problemsOf } from "../servers/composition/schema-problems.js";
+import { problemsOf } from "../servers/runtime/schema-problems.js";
 
 const schema = z.strictObject({
   name: z.string().min(1),

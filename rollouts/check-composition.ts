@@ -4,8 +4,8 @@ import { printable } from "../clients/printable.js";
 import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.js";
 import { type RunRequest, RunRequestSchema, type ServiceInfo } from "../gen/index.js";
 import type { Config } from "../servers/composition/load-config.js";
-import type { Problem } from "../servers/composition/problem.js";
 import { checkPairs } from "../servers/episode/check-pairs.js";
+import type { Problem } from "../servers/runtime/problem.js";
 import { Refusal } from "../servers/runtime/refusal.js";
 import { badTasks } from "./bad-tasks.js";
 import type { RunDescribed } from "./describe-servers.js";
@@ -97,7 +97,12 @@ export function checkSizes(plan: Plan, request: RunRequest, { episode, environme
       const size = encodedBytes(RunRequestSchema, whole);
       return size <= limit
         ? []
-        : [`${planned.place}: expected a task whose message has at most ${limit} bytes, found ${size}`];
+        : [
+            {
+              place: planned.place,
+              text: `expected a task whose message has at most ${limit} bytes, found ${size}`,
+            },
+          ];
     });
   if (problems.length > 0) throw badTasks(problems);
 }

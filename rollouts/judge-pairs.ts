@@ -1,12 +1,12 @@
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { Config } from "../servers/composition/load-config.js";
 import { type LoadedServer, loadServers } from "../servers/composition/load-servers.js";
-import { pathText } from "../servers/composition/problem.js";
 import { type RunConfig, runSchema } from "../servers/composition/run-schema.js";
 import { type StartedServer, startServers } from "../servers/composition/start-servers.js";
 import { type AgentDescribed, needsModel } from "../servers/episode/cast-described.js";
 import { Channels, type Dial } from "../servers/runtime/dial.js";
 import type { Logger } from "../servers/runtime/log.js";
+import { pathText } from "../servers/runtime/problem.js";
 import { unmetBy } from "./check-composition.js";
 import { describeServer, needsOf, type SaidBy } from "./describe-servers.js";
 import { playersAt, runPlayers } from "./run-players.js";

@@ -2,8 +2,8 @@ import { checkNames } from "../servers/composition/check-run.js";
 import type { Config } from "../servers/composition/load-config.js";
 import { loadServers } from "../servers/composition/load-servers.js";
 import { type Players, type PlayersContext, playersOf } from "../servers/composition/players.js";
-import type { Problem } from "../servers/composition/problem.js";
 import type { RunConfig } from "../servers/composition/run-schema.js";
+import type { Problem } from "../servers/runtime/problem.js";
 
 /** A driver of an episode server. */
 export interface RunDriver {

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { Config } from "../servers/composition/load-config.js";
 import type { Players } from "../servers/composition/players.js";
-import type { Problem } from "../servers/composition/problem.js";
 import type { BudgetConfig, RunConfig } from "../servers/composition/run-schema.js";
 import { withParts } from "../servers/composition/server-parts.js";
 import type { ServerKind } from "../servers/composition/server-schema.js";
 import { nearest } from "../servers/runtime/nearest.js";
+import type { Problem } from "../servers/runtime/problem.js";
 import type { Benchmark } from "./benchmark.js";
 
 /** What a command line changes of a run. */

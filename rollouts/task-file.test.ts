@@ -48,8 +48,7 @@ it("tells every bad line", async () => {
     Buffer.from([0x22, 0xff, 0x22, 0x0a]),
   ]);
   expect(await problems(bytes, "gsm8k")).toEqual([
-    "t.jsonl:2: expected a JSON object, found another JSON value",
-    "t.jsonl:3: expected a JSON object, found another JSON value",
+    "t.jsonl:2: expected a JSON object, found another JSON value (so too t.jsonl:3)",
     "t.jsonl:4: expected one JSON value, found text that is no JSON at column 7",
     "t.jsonl:5: expected UTF-8 text, found bytes that are none",
   ]);
@@ -62,9 +61,9 @@ it("field-case-103: tells the field of a task that is wrong", async () => {
     ),
   );
   expect(told).toEqual([
-    expect.stringMatching(/^t\.jsonl:2: .*TaskId\.id/),
+    "t.jsonl:2: taskId.id: expected string, found 7",
     "t.jsonl:3: task_id: value is required",
-    expect.stringMatching(/^t\.jsonl:4: .*"taskID" is unknown/),
+    't.jsonl:4: unknown key "taskID"; did you mean "task_id"?',
   ]);
 });
 
@@ -129,14 +128,37 @@ it("takes tasks as people write them, in either spelling, and as the contract's 
   ]);
 });
 
+it.each([
+  ['{"task_id":1}', "task_id: expected the id as text, or an object with taskset and id, found 1"],
+  ['{"task_id":"a","input":5}', "input: expected text, or a list of items, found 5"],
+  ['{"task_id":"a","input":[5]}', "input[0]: expected an object, found 5"],
+  ['{"task_id":"a","priviledged_json":1}', 'unknown key "priviledged_json"; did you mean "privileged_json"?'],
+  ['{"task_id":"a","limits":{"max_step":4}}', 'limits: unknown key "max_step"; did you mean "max_steps"?'],
+  ['{"task_id":"a","limits":{"max_steps":"x"}}', 'limits.max_steps: expected number (uint32), found "x"'],
+  [
+    '{"task_id":"a","limits":{"verify_timeout":5}}',
+    'limits.verify_timeout: expected seconds as text, such as "30s", found 5',
+  ],
+  ["[1]", "expected an object, found a list"],
+])("tells what is wrong with a task by its author's own words: %s", async (line, problem) => {
+  expect(await problems(line)).toEqual([`t.jsonl:1: ${problem}`]);
+});
+
+it("tells what is wrong in the same way once, with its lines", async () => {
+  const lines = Array.from({ length: 1000 }, () => "[]").join("\n");
+  expect(await problems(lines)).toEqual([
+    "t.jsonl:1: expected an object, found a list (so too t.jsonl:2, t.jsonl:3, t.jsonl:4, t.jsonl:5, t.jsonl:6, t.jsonl:7, t.jsonl:8, t.jsonl:9, t.jsonl:10, t.jsonl:11 and 989 more)",
+  ]);
+});
+
 it("tells the first ten bad lines and how many more there are", async () => {
-  const lines = Array.from({ length: 1000 }, () => "nonsense").join("\n");
+  const lines = Array.from({ length: 1000 }, (_, i) => `{"key${i}":1}`).join("\n");
   const folder = temporaryFolder({ "t.jsonl": lines });
   const source = { from: "file", file: join(folder, "t.jsonl"), shown: "t.jsonl" } as const;
-  const read = readTaskFile({ ...source, rowSchema: "r", taskset: undefined, split: undefined });
+  const read = readTaskFile({ ...source, rowSchema: undefined, taskset: undefined, split: undefined });
   const error: unknown = await read.catch((thrown: unknown) => thrown);
   const problems = error instanceof ConfigError ? error.problems : [];
   expect(problems).toHaveLength(11);
-  expect(problems[9]).toMatch(/^t\.jsonl:10: expected one JSON value/);
+  expect(problems[9]).toMatch(/^t\.jsonl:10: unknown key "key9"/);
   expect(problems[10]).toBe("and 990 more like these: 1000 problems in all");
 });

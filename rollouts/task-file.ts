@@ -4,11 +4,12 @@ import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { type Task, TaskSchema } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import { validate } from "../servers/runtime/validate.js";
-import { badTasks } from "./bad-tasks.js";
+import { badTasks, type TaskProblem } from "./bad-tasks.js";
 import { oneLine } from "./error-text.js";
 import { wholeTask } from "./task-json.js";
 import type { PlacedTask } from "./task-set.js";
 import type { TaskSource } from "./task-source.js";
+import { faultOfTask } from "./written-task.js";
 
 type FileSource = Extract<TaskSource, { readonly from: "file" }>;
 
@@ -32,7 +33,7 @@ export async function readTaskFile(source: FileSource): Promise<TaskFile> {
     const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
     throw new ConfigError([`${source.shown}: cannot be read${why}; give the path of a JSONL file of tasks`]);
   }
-  const problems: string[] = [];
+  const problems: TaskProblem[] = [];
   const tasks: PlacedTask[] = [];
   for (const { bytes: line, number } of linesOf(bytes)) {
     const place = `${source.shown}:${number}`;
@@ -42,7 +43,7 @@ export async function readTaskFile(source: FileSource): Promise<TaskFile> {
       const task = source.rowSchema === undefined ? readTask(text) : rowTask(text, number, source);
       tasks.push({ task: named(task, source), place });
     } catch (error) {
-      problems.push(`${place}: ${oneLine(error)}`);
+      problems.push({ place, text: oneLine(error) });
     }
   }
   if (problems.length > 0) throw badTasks(problems);
@@ -102,12 +103,22 @@ function rowTask(line: string, number: number, { rowSchema = "", taskset }: File
 const anyEnvironment = "any";
 
 function readTask(line: string): Task {
-  const task = fromJson(TaskSchema, wholeTask(parseJson(line)));
+  const whole = wholeTask(parseJson(line));
+  const task = fromTaskJson(whole);
   const { environment } = task;
   task.environment = environment === "" ? anyEnvironment : environment;
   validate(TaskSchema, task);
   task.environment = environment;
   return task;
+}
+
+/** The library's own words name types of Protobuf; an author is told the field as it was written. */
+function fromTaskJson(whole: JsonValue): Task {
+  try {
+    return fromJson(TaskSchema, whole);
+  } catch (error) {
+    throw new Error(faultOfTask(whole) ?? oneLine(error));
+  }
 }
 
 function named(task: Task, { taskset, split }: FileSource): Task {

@@ -25,10 +25,10 @@ it("field-case-103: tells file, line, path, expected and found of every row that
   forEnvironment(tasks, { name: "reasoning", server: "maths" });
   expect(() => checkTasks(tasks, reasoning({ calculator: true }) as never)).toThrow(
     [
-      "t:7: task.row.question: expected a text, found a number",
-      "t:9: task.row.question: expected a text, found nothing",
-      "t:10: task.row.answer: expected the final answer after ####, found no ####",
-      "t:11: task.public_json.index: Invalid input: expected number, received string",
+      "t:7: row.question: expected a text, found a number",
+      "t:9: row.question: expected a text, found nothing",
+      "t:10: row.answer: expected the final answer after ####, found no ####",
+      "t:11: public_json.index: expected number, found string",
     ].join("\n"),
   );
 });

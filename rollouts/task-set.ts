@@ -2,7 +2,7 @@ import type { Task } from "../gen/index.js";
 import { ConfigError } from "../servers/composition/config-error.js";
 import type { EnvironmentDefinition } from "../servers/environment/define-environment.js";
 import { readTask } from "../servers/environment/seed/read-task.js";
-import { badTasks } from "./bad-tasks.js";
+import { badTasks, type TaskProblem } from "./bad-tasks.js";
 import { type Benchmark, checkDigest } from "./benchmark.js";
 import { oneLine } from "./error-text.js";
 import { readTaskFile } from "./task-file.js";
@@ -40,13 +40,13 @@ export async function readTaskFiles(
 /** Tasks of one name cannot be told apart afterwards, so they are refused (field-case-110). Throws ConfigError. */
 export function checkDistinct(tasks: readonly PlacedTask[]): void {
   const seen = new Map<string, string>();
-  const problems: string[] = [];
+  const problems: TaskProblem[] = [];
   for (const { task, place } of tasks) {
     const { taskset = "", id = "" } = task.taskId ?? {};
     const key = JSON.stringify([taskset, id]);
     const first = seen.get(key);
     if (first === undefined) seen.set(key, place);
-    else problems.push(`${place}: expected a task id of its own, found "${id}", which ${first} has`);
+    else problems.push({ place, text: `expected a task id of its own, found "${id}", which ${first} has` });
   }
   if (problems.length > 0) throw badTasks(problems);
 }
@@ -59,13 +59,14 @@ export function forEnvironment(
   tasks: readonly PlacedTask[],
   environment: { readonly name: string; readonly server: string },
 ): void {
-  const problems: string[] = [];
+  const problems: TaskProblem[] = [];
   for (const { task, place } of tasks) {
     if (task.environment === "") task.environment = environment.name;
     if (task.environment === environment.name) continue;
-    problems.push(
-      `${place}: expected a task for environment "${environment.name}", which server ${environment.server} serves, found one for "${task.environment}"`,
-    );
+    problems.push({
+      place,
+      text: `expected a task for environment "${environment.name}", which server ${environment.server} serves, found one for "${task.environment}"`,
+    });
   }
   if (problems.length > 0) throw badTasks(problems);
 }
@@ -80,8 +81,13 @@ export function checkTasks(
       readTask(definition, task);
       return [];
     } catch (error) {
-      return [`${place}: ${oneLine(error)}`];
+      return [{ place, text: asWritten(oneLine(error)) }];
     }
   });
   if (problems.length > 0) throw badTasks(problems);
+}
+
+/** A field of a task as its file calls it: JSON for the environment alone is written as `privileged_json`. */
+function asWritten(problem: string): string {
+  return problem.replace(/^task\./, "").replace(/^privileged\b(?!_)/, "privileged_json");
 }

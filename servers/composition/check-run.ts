@@ -1,8 +1,8 @@
 import { nearest } from "../runtime/nearest.js";
+import { type Problem, pathText } from "../runtime/problem.js";
+import { problemsOf } from "../runtime/schema-problems.js";
 import type { Players } from "./players.js";
-import { type Problem, pathText } from "./problem.js";
 import { type RunConfig, runSchema } from "./run-schema.js";
-import { problemsOf } from "./schema-problems.js";
 import type { ServerEntry, ServerKind } from "./server-schema.js";
 
 /** Reads what a run is to do; undefined where it has problems. */

@@ -1,8 +1,8 @@
 import { parseEndpoint } from "../../clients/channel/endpoint.js";
 import { isId } from "../runtime/identity.js";
+import type { Problem } from "../runtime/problem.js";
+import { problemsOf } from "../runtime/schema-problems.js";
 import { choose } from "./choose.js";
-import type { Problem } from "./problem.js";
-import { problemsOf } from "./schema-problems.js";
 import { ownKeys, refusedKeys, type ServerEntry, type ServerKind, serverKinds } from "./server-schema.js";
 
 /** Reads the entry of a server; undefined where it has problems. */

@@ -11,10 +11,10 @@ import type { ModelDefinition } from "../model/define-model.js";
 import { models } from "../model/models/index.js";
 import type { Clock } from "../runtime/clock.js";
 import { nearest } from "../runtime/nearest.js";
+import { problemText } from "../runtime/problem.js";
+import { problemsOf } from "../runtime/schema-problems.js";
 import { type Chosen, choose } from "./choose.js";
 import { ConfigError } from "./config-error.js";
-import { problemText } from "./problem.js";
-import { problemsOf } from "./schema-problems.js";
 import { thrownText } from "./thrown-text.js";
 import { type DefinitionShape, loadUserModule } from "./user-module.js";
 

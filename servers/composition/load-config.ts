@@ -1,13 +1,13 @@
 import { dirname, resolve } from "node:path";
 import { nearest } from "../runtime/nearest.js";
+import type { Problem } from "../runtime/problem.js";
+import { problemsOf } from "../runtime/schema-problems.js";
 import { checkNames, checkRun } from "./check-run.js";
 import { checkServer } from "./check-servers.js";
 import type { ConfigError } from "./config-error.js";
 import { surelyPlaysHere } from "./players.js";
-import type { Problem } from "./problem.js";
 import { readYaml } from "./read-yaml.js";
 import type { RunConfig } from "./run-schema.js";
-import { problemsOf } from "./schema-problems.js";
 import type { ServerEntry } from "./server-schema.js";
 import { substitute } from "./substitute.js";
 import { type TelemetryConfig, telemetrySchema } from "./telemetry-schema.js";

@@ -7,10 +7,10 @@ import {
 } from "../episode/driver-options.js";
 import { drivers as ourDrivers } from "../episode/drivers/index.js";
 import { nearest } from "../runtime/nearest.js";
+import type { Problem } from "../runtime/problem.js";
 import { Refusal } from "../runtime/refusal.js";
 import { choose } from "./choose.js";
 import type { LoadedServer } from "./load-servers.js";
-import type { Problem } from "./problem.js";
 import type { ServerEntry } from "./server-schema.js";
 
 /** An episode server and what it is asked for. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import { type Problem, problemText } from "../runtime/problem.js";
 import { ConfigError } from "./config-error.js";
-import { type Problem, problemText } from "./problem.js";
 
 /** A YAML file that was read. */
 export interface YamlFile {

@@ -1,8 +1,8 @@
 import { worlds } from "../environment/worlds/index.js";
 import { nearest } from "../runtime/nearest.js";
+import type { Problem } from "../runtime/problem.js";
 import { chosenValue } from "./check-servers.js";
 import { choose } from "./choose.js";
-import type { Problem } from "./problem.js";
 import type { ServerEntry } from "./server-schema.js";
 
 type Servers = ReadonlyMap<string, ServerEntry>;

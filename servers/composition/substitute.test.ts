@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Problem, problemText } from "./problem.js";
+import { type Problem, problemText } from "../runtime/problem.js";
 import { substitute } from "./substitute.js";
 
 function read(value: unknown, environment: NodeJS.ProcessEnv) {

@@ -1,4 +1,4 @@
-import type { Problem } from "./problem.js";
+import type { Problem } from "../runtime/problem.js";
 
 const reference = /\$(\$?)\{([^}]*)\}/g;
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;

@@ -1,6 +1,8 @@
 import type { z } from "zod";
 import type { Task } from "../../gen/index.js";
+import { pathText } from "../runtime/problem.js";
 import { invalidField, type Refusal } from "../runtime/refusal.js";
+import { problemsOf } from "../runtime/schema-problems.js";
 
 /** What is wrong with a task, thrown by whatever reads one; Seed is then refused with the field's path (ENV-SEED-004). */
 export class BadTask extends Error {
@@ -31,25 +33,20 @@ export interface TaskSource {
   readonly row: { readonly schema: string; readonly data: Uint8Array } | undefined;
 }
 
-/** The path below a field as people write it: `operands[0].value`. */
-function pathText(path: readonly PropertyKey[]): string {
-  return path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-}
-
 function readJson<T>(text: string, schema: z.ZodType<T>, field: string): T {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new BadTask(
-      field,
-      text === "" ? "expected JSON text, found nothing" : "expected JSON text, found something else",
-    );
+    throw new BadTask(field, `expected JSON, found ${text === "" ? "nothing" : "text that is none"}`);
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new BadTask(`${field}${pathText(issue?.path ?? [])}`, issue?.message ?? "does not fit its schema");
+  const problems = problemsOf(parsed.error, schema, []);
+  // A key that is misspelt is why another one is missing.
+  const problem = problems.find(({ text: said }) => said.startsWith("unknown key")) ?? problems[0];
+  if (problem === undefined) throw new BadTask(field, "does not fit its schema");
+  throw new BadTask(pathText([field, ...problem.path]), problem.text);
 }
 
 /** Reads a task. */

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import type { z } from "zod";
-import { nearest } from "../runtime/nearest.js";
+import { runSchema } from "../composition/run-schema.js";
+import { nearest } from "./nearest.js";
 import { problemText } from "./problem.js";
-import { runSchema } from "./run-schema.js";
 import { problemsOf } from "./schema-problems.js";
 
 function problems(schema: z.ZodType, value: unknown): string[] {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { nearest } from "../runtime/nearest.js";
+import { nearest } from "./nearest.js";
 import type { Problem } from "./problem.js";
 
 /** What a schema finds wrong, the nearest known key beside an unknown one (EPI-E8-001, field-case-105). */
