@@ -95,6 +95,11 @@ it("refuses to go on as another run, and changes nothing", async () => {
   const { out, args, folder } = gated([score, score]);
   expect((await touchstone(args)).code).toBe(0);
   const before = readFileSync(join(out, "rollouts.jsonl"), "utf8");
+  const elsewhere = await touchstone([...args, "--resume", "--out", join(folder, "nothing-there")]);
+  expect(elsewhere).toMatchObject({ code: 2, stdout: "" });
+  expect(elsewhere.stderr).toContain(
+    "expected the folder of a run that --resume goes on with, found nothing",
+  );
   const more = await touchstone([...args, "--resume", "--repeats", "2"]);
   expect(more).toMatchObject({
     code: 2,

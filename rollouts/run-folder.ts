@@ -46,6 +46,14 @@ export function checkFolder(folder: string): void {
   }
 }
 
+/** Refuses to go on where nothing has begun: a misspelt folder would be a new run without a word. */
+export function checkResumable(folder: string): void {
+  if (existsSync(folder)) return;
+  throw new ConfigError([
+    `${folder}: expected the folder of a run that --resume goes on with, found nothing; leave --resume out to begin one`,
+  ]);
+}
+
 /** Makes the folder of a run. Throws ConfigError where that cannot be. */
 export function makeFolder(folder: string): void {
   try {

@@ -17,7 +17,7 @@ import {
 } from "./describe-servers.js";
 import { listTasks } from "./list-tasks.js";
 import { planEpisodes } from "./plan.js";
-import { checkFolder } from "./run-folder.js";
+import { checkFolder, checkResumable } from "./run-folder.js";
 import type { RunOptions, Variant } from "./run-options.js";
 import { runPlayers } from "./run-players.js";
 import type { RunReport } from "./run-report.js";
@@ -43,6 +43,7 @@ const runClock: Clock = { ...systemClock, setTimer: waitingClock.setTimer };
  */
 export async function run(options: RunOptions): Promise<RunReport[]> {
   const { config, log, clock = runClock } = options;
+  if (options.resume) checkResumable(options.out);
   const parts: Part[] = [];
   for (const named of configuredRuns(config)) parts.push(await prepare(named, options));
   const names = parts.flatMap(({ variants }) =>

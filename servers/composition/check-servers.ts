@@ -1,5 +1,6 @@
 import { parseEndpoint } from "../../clients/channel/endpoint.js";
 import { isId } from "../runtime/identity.js";
+import { nearest } from "../runtime/nearest.js";
 import type { Problem } from "../runtime/problem.js";
 import { problemsOf } from "../runtime/schema-problems.js";
 import { choose } from "./choose.js";
@@ -16,7 +17,9 @@ export function checkServer(name: string, entry: unknown, problems: Problem[]): 
     return refuse("expected a mapping");
   const kind = kindOf(entry);
   if (kind === undefined) {
-    return refuse(`expected exactly one of the keys ${Object.keys(serverKinds).join(", ")}`);
+    return refuse(
+      `expected exactly one of the keys ${Object.keys(serverKinds).join(", ")}${misspelt(entry)}`,
+    );
   }
   const refused = Object.keys(entry).filter((key) => Object.hasOwn(refusedKeys, key));
   for (const key of refused) refuse(`unknown key; ${refusedKeys[key]}`, key);
@@ -31,6 +34,15 @@ export function checkServer(name: string, entry: unknown, problems: Problem[]): 
   checkWhere(server, refuse);
   checkCaps(server, refuse);
   return server;
+}
+
+/** The key that was meant to tell the kind, where none does. */
+function misspelt(entry: object): string {
+  const kinds = Object.keys(serverKinds);
+  if (kinds.some((kind) => kind in entry)) return "";
+  const hints = Object.keys(entry).map((key) => [key, nearest(key, kinds)] as const);
+  const [key, hint] = hints.find(([, text]) => text.includes("did you mean")) ?? [];
+  return key === undefined ? "" : `; found "${key}"${hint}`;
 }
 
 type Refuse = (text: string, key?: string) => void;

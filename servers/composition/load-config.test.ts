@@ -58,12 +58,14 @@ it("tells every problem at once, each with its line", async () => {
 servers:
   maths: { environment: reasoning, max_session: 4 }
   nothing: { listen: 127.0.0.1:1 }
+  typo: { enviroment: reasoning }
 rum: {}
 `),
   ).toEqual([
-    'c.yaml:5: rum: unknown key; did you mean "run"?',
+    'c.yaml:6: rum: unknown key; did you mean "run"?',
     'c.yaml:3: servers.maths.max_session: unknown key; did you mean "max_sessions"?',
     "c.yaml:4: servers.nothing: expected exactly one of the keys environment, agent, model, episode, sandbox",
+    'c.yaml:5: servers.typo: expected exactly one of the keys environment, agent, model, episode, sandbox; found "enviroment"; did you mean "environment"?',
   ]);
 });
 

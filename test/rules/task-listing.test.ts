@@ -149,6 +149,10 @@ group("TASK_LISTING", () => {
     const [listed] = (await pagesOf(f.client, { split: "test", includePrivileged: true })).flat();
     const found = await f.client.unary(getTask, { taskId: { id: "t0" }, includePrivileged: true });
     expect(found.message?.task?.publicJson).toBe(listed?.publicJson);
+    const misnamed = await f.client.unary(getTask, { taskId: { id: "t0", taskset: "another" } });
+    expect(misnamed.error?.message).toContain(
+      'no split has a task "t0" of task set "another"; there is "t0" without one',
+    );
     for (const taskId of [{ id: "x" }, { id: "t-1" }, { id: "t0", taskset: "another" }]) {
       expect((await f.client.unary(getTask, { taskId })).error).toMatchObject({
         code: "NOT_FOUND",

@@ -29,6 +29,16 @@ export function taskCatalogue(
   splits: NonNullable<EnvironmentDefinition<never, never>["splits"]>,
 ): TaskCatalogue {
   const named = Object.entries(splits).map(([name, split]): NamedSplit => bound(name, split));
+  /** The task sets that have such an id, for whoever left theirs out or named another. */
+  const elsewhere = (id: string): string => {
+    const tasksets = named
+      .filter((split) => indexOf(split, id) !== undefined)
+      .map(({ taskset = "" }) => taskset);
+    const names = [...new Set(tasksets)].map((taskset) =>
+      taskset === "" ? `"${id}" without one` : `"${taskset}/${id}"`,
+    );
+    return names.length === 0 ? "" : `; there is ${names.join(", ")}`;
+  };
   const catalogue: TaskCatalogue = {
     described: named.map(describeSplit),
     split(name, taskset) {
@@ -63,7 +73,7 @@ export function taskCatalogue(
         if (task.taskId?.id === id) return task;
       }
       const field = "task_id";
-      const description = `no split has a task "${id}"${taskset === "" ? "" : ` of task set "${taskset}"`}`;
+      const description = `no split has a task "${id}"${taskset === "" ? " without a task set" : ` of task set "${taskset}"`}${elsewhere(id)}`;
       throw new Refusal("TASK_UNKNOWN", `${field}: ${description}`, { violations: [{ field, description }] });
     },
   };
