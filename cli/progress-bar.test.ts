@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { ManualClock } from "../test/manual-clock.js";
 import { lineMs, progressBar } from "./progress-bar.js";
 
-const progress = { done: 3, total: 10, scored: 2, failed: 1, rewardSum: 1 };
+const progress = { done: 3, total: 10, scored: 2, failed: 1, retried: 0, rewardSum: 1 };
 
 /** A terminal that remembers what was written to it. */
 function terminal(isTTY: boolean) {
@@ -42,6 +42,9 @@ it("writes a line every few seconds where there is no terminal, and none where n
     clock.advance(lineMs);
     expect(written()).toBe("oracle  3/10  mean 0.500  failed 1\n");
     clock.advance(lineMs);
+    bar.update("oracle", { ...progress, retried: 2 });
+    clock.advance(lineMs);
+    expect(written()).toBe("oracle  3/10  mean 0.500  failed 1, tried again 2\n");
     bar.update("noop", { ...progress, done: 10 });
   }
   expect(clock.timers).toBe(0);

@@ -29,8 +29,8 @@ export function progressBar(
   let shown: { readonly run: string; readonly bar: SingleBar } | undefined;
   return {
     update(run, progress) {
-      const { done, total, failed } = progress;
-      const numbers = { mean: meanOf(progress), failed };
+      const { done, total } = progress;
+      const numbers = { mean: meanOf(progress), failed: failedText(progress) };
       if (shown?.run !== run) {
         shown?.bar.stop();
         shown = { run, bar: newBar(run, stream) };
@@ -49,6 +49,11 @@ function meanOf({ scored, rewardSum }: RunProgress): string {
   return scored === 0 ? "-" : (rewardSum / scored).toFixed(3);
 }
 
+/** Episodes that failed; attempts that did and are tried again, where there are any: a run that only repeats is seen. */
+function failedText({ failed, retried }: RunProgress): string {
+  return retried === 0 ? String(failed) : `${failed}, tried again ${retried}`;
+}
+
 /** A line every few seconds, where something has changed: short runs say nothing but their table. */
 function progressLines(write: (text: string) => void, clock: Clock): ProgressBar {
   let newest: string | undefined;
@@ -61,8 +66,8 @@ function progressLines(write: (text: string) => void, clock: Clock): ProgressBar
   timer = clock.setTimer(lineMs, tell);
   return {
     update(run, progress) {
-      const { done, total, failed } = progress;
-      newest = `${run}  ${done}/${total}  mean ${meanOf(progress)}  failed ${failed}`;
+      const { done, total } = progress;
+      newest = `${run}  ${done}/${total}  mean ${meanOf(progress)}  failed ${failedText(progress)}`;
     },
     line: write,
     [Symbol.dispose]: () => timer.cancel(),

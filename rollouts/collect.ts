@@ -20,6 +20,8 @@ export interface RunProgress {
   readonly total: number;
   readonly scored: number;
   readonly failed: number;
+  /** Attempts that failed and were, or will be, followed by another one. */
+  readonly retried: number;
   readonly rewardSum: number;
 }
 
@@ -94,6 +96,9 @@ export async function collect(options: CollectOptions): Promise<string | undefin
     if (next !== "verdict") {
       const record = failureRecord(result, next === "failed" || next === "exhausted");
       acknowledge(store.fail(record, stateAfter[next]), result);
+      if (next !== "retry") return;
+      progress.retried += 1;
+      tell();
       return;
     }
     const record = rolloutRecord(result);
@@ -141,7 +146,7 @@ export async function collect(options: CollectOptions): Promise<string | undefin
 }
 
 function progressOf(plan: Plan, rows: ReadonlyMap<string, IndexRow>) {
-  const progress = { done: 0, total: plan.episodes.length, scored: 0, failed: 0, rewardSum: 0 };
+  const progress = { done: 0, total: plan.episodes.length, scored: 0, failed: 0, retried: 0, rewardSum: 0 };
   for (const { rolloutId } of plan.episodes) {
     const row = rows.get(rolloutId);
     if (row === undefined || !settled.includes(row.state)) continue;

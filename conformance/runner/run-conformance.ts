@@ -103,9 +103,6 @@ async function prepare(options: ConformanceOptions): Promise<Prepared> {
   const report = (found: Found): RunResult => assembleResult(facts, found);
   const prepared = { catalogue, suite, runId, seed, signal, elapsed, report };
   const lack = suite.lacks(file);
-  if (lack !== undefined) {
-    return { ...prepared, begun: { blocked: report({ blocked: { cause: "fixture", reason: lack } }) } };
-  }
   const smoked = await smoke({
     suite,
     target,
@@ -114,9 +111,12 @@ async function prepare(options: ConformanceOptions): Promise<Prepared> {
     prefix: `${runId}-smoke`,
     elapsed,
     signal,
-    describeOnly: options.smoke === false,
+    // Without a fixture nothing can be tried, but whether anybody answers at all comes before that.
+    describeOnly: options.smoke === false || lack !== undefined,
   });
   if (smoked.blocked !== undefined) return { ...prepared, begun: { blocked: report(smoked) } };
+  if (lack !== undefined)
+    return { ...prepared, begun: { blocked: report({ blocked: { cause: "fixture", reason: lack } }) } };
   const { described, identity } = smoked;
   const plan: PlanContext = {
     features: identity.features,

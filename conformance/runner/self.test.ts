@@ -174,5 +174,13 @@ describe("a run that can say nothing", () => {
       file,
     });
     expect({ verdict, cause: blocked?.cause }).toEqual({ verdict: "incomplete", cause: "smoke" });
+    // Whoever has no fixture yet is told that first, too.
+    const empty = await runConformance({
+      profile: "environment",
+      target: { url: gone.url, headers: {} },
+      file: checkConformanceFile({}),
+    });
+    expect(empty.blocked?.cause).toBe("smoke");
+    expect(empty.blocked?.reason).toContain("nothing listens");
   });
 });

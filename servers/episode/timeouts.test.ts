@@ -152,14 +152,32 @@ group("Each phase has its own bound (EPI-E5-003, field-case-055)", () => {
 
   it("a peer that keeps to its timeout is heard, and the failure names the knob", async () => {
     await using episodes = await ServedEpisodes.start({ timeouts: { seedMs: 3000 } });
+    let end: () => void = () => {};
+    const ends = new Promise<void>((resolve) => {
+      end = resolve;
+    });
     episodes.environment.script.seed = async () => {
+      await ends;
       throw new OperationFailedError(toFailure(timeoutFailure("Seed", 3000), { stage: Stage.SEED }), "a");
     };
-    const { failure } = await episodes.run();
+    const running = episodes.run();
+    await episodes.environment.arrived("seed");
+    await episodes.pass(3000);
+    end();
+    const { failure } = await running;
     expect(failure).toMatchObject({ kind: FailureKind.TIMEOUT, stage: Stage.SEED, retry: Retry.NEW_ATTEMPT });
     expect(failure?.reason).toBe(
       "seed_timeout (3000 ms) has passed: Seed did not end within its timeout of 3000 ms",
     );
+  });
+
+  it("a bound within a peer's work passes earlier, and is told as what it is", async () => {
+    await using episodes = await ServedEpisodes.start();
+    const step = timeoutFailure("step", 60_000);
+    episodes.agent.script.activate = () =>
+      turn({ case: "failed", value: { failure: toFailure(step, { stage: Stage.STEP }) } });
+    const { failure } = await episodes.run();
+    expect(failure?.reason).toBe("step did not end within its timeout of 60000 ms");
   });
 
   it("all that take part must say in time what they are", async () => {
