@@ -57,7 +57,12 @@ export interface CommandExit {
 
 /** What a reader of a command's output gets. */
 export type CommandEvent =
-  | { readonly kind: "output"; readonly stream: "stdout" | "stderr"; readonly offset: bigint; readonly data: Buffer }
+  | {
+      readonly kind: "output";
+      readonly stream: "stdout" | "stderr";
+      readonly offset: bigint;
+      readonly data: Buffer;
+    }
   | { readonly kind: "gap"; readonly until: Offsets }
   | { readonly kind: "exit"; readonly exit: CommandExit };
 
@@ -97,7 +102,12 @@ export class BoxCommand {
    * agent may run ahead of who reads.
    */
   async *read(from: Offsets = start, creditBytes = 256 * 1024): AsyncGenerator<CommandEvent> {
-    const payload = new PayloadWriter().u32(this.#id).u64(from.stdout).u64(from.stderr).u32(creditBytes).done();
+    const payload = new PayloadWriter()
+      .u32(this.#id)
+      .u64(from.stdout)
+      .u64(from.stderr)
+      .u32(creditBytes)
+      .done();
     const channel = this.link.open(frameType.attach, payload, creditBytes);
     let whole = false;
     try {
@@ -115,7 +125,10 @@ export class BoxCommand {
     for (let at = 0; ; at += piece) {
       const end = at + piece >= bytes.length;
       const part = bytes.subarray(at, at + piece);
-      const payload = new PayloadWriter().u32(this.#id).u8(end && last ? 1 : 0).bytes(part);
+      const payload = new PayloadWriter()
+        .u32(this.#id)
+        .u8(end && last ? 1 : 0)
+        .bytes(part);
       const answer = new PayloadReader(await this.link.request(frameType.stdin, payload.done()));
       taken += answer.u32();
       const closed = answer.u8() === 1;
@@ -125,7 +138,11 @@ export class BoxCommand {
 
   /** Signals its own process, or its whole tree. Answers whether it had exited. */
   async signal(number: number, wholeTree = false): Promise<boolean> {
-    const payload = new PayloadWriter().u32(this.#id).u8(number).u8(wholeTree ? 1 : 0).done();
+    const payload = new PayloadWriter()
+      .u32(this.#id)
+      .u8(number)
+      .u8(wholeTree ? 1 : 0)
+      .done();
     return new PayloadReader(await this.link.request(frameType.signal, payload)).u8() === 1;
   }
 
@@ -137,7 +154,10 @@ export class BoxCommand {
 
   /** Sets the size of its terminal. */
   async resize({ columns, rows }: { columns: number; rows: number }): Promise<void> {
-    await this.link.request(frameType.resize, new PayloadWriter().u32(this.#id).u16(columns).u16(rows).done());
+    await this.link.request(
+      frameType.resize,
+      new PayloadWriter().u32(this.#id).u16(columns).u16(rows).done(),
+    );
   }
 
   /** Forgets the output of a command that has exited. */

@@ -50,12 +50,19 @@ export class BoxFiles {
     content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     { mode, user = "" }: { readonly mode?: number | undefined; readonly user?: string | undefined } = {},
   ): Promise<Entry> {
-    const payload = new PayloadWriter().u32(mode ?? 0xffff_ffff).text(user).text(path).done();
+    const payload = new PayloadWriter()
+      .u32(mode ?? 0xffff_ffff)
+      .text(user)
+      .text(path)
+      .done();
     return entryOf(new PayloadReader(await this.#upload(frameType.write, payload, content)));
   }
 
   async stat(path: string, followLinks = false): Promise<Entry> {
-    const payload = new PayloadWriter().u8(followLinks ? 1 : 0).text(path).done();
+    const payload = new PayloadWriter()
+      .u8(followLinks ? 1 : 0)
+      .text(path)
+      .done();
     return entryOf(new PayloadReader(await this.link.request(frameType.stat, payload)));
   }
 
@@ -85,7 +92,10 @@ export class BoxFiles {
   }
 
   async move(source: string, target: string, overwrite = false): Promise<void> {
-    const payload = new PayloadWriter().u8(overwrite ? 1 : 0).text(source).text(target);
+    const payload = new PayloadWriter()
+      .u8(overwrite ? 1 : 0)
+      .text(source)
+      .text(target);
     await this.link.request(frameType.move, payload.done());
   }
 
@@ -124,7 +134,10 @@ export class BoxFiles {
     }
   }
 
-  async #flag(type: typeof frameType.mkdir | typeof frameType.remove, payload: PayloadWriter): Promise<boolean> {
+  async #flag(
+    type: typeof frameType.mkdir | typeof frameType.remove,
+    payload: PayloadWriter,
+  ): Promise<boolean> {
     return new PayloadReader(await this.link.request(type, payload.done())).u8() === 1;
   }
 }

@@ -207,7 +207,8 @@ export class BoxLink {
     if (type !== frameType.hello || channel !== 0 || reader.u32() !== 0x58425354)
       throw new BrokenStreamError("what is at the other end of the stream is no box agent");
     const spoken = reader.u16();
-    if (spoken !== version) throw new BrokenStreamError(`the box agent speaks version ${spoken}, not ${version}`);
+    if (spoken !== version)
+      throw new BrokenStreamError(`the box agent speaks version ${spoken}, not ${version}`);
     this.#greeted = true;
     this.#greet({ uid: reader.u32(), gid: reader.u32(), home: reader.textBytes().toString() });
   }

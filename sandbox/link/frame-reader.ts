@@ -18,7 +18,8 @@ export class FrameReader {
       const head = this.#front(headBytes);
       const size = head.readUInt32LE(0);
       if (size > maxPayloadBytes) throw new BrokenStreamError(`a frame of ${size} bytes from the box`);
-      if (head.readUIntLE(5, 3) !== 0) throw new BrokenStreamError("a frame from the box has no head that is known");
+      if (head.readUIntLE(5, 3) !== 0)
+        throw new BrokenStreamError("a frame from the box has no head that is known");
       if (this.#size < headBytes + size) return;
       const whole = this.#front(headBytes + size);
       yield {

@@ -74,8 +74,16 @@ export const bigContentChecks = [
     },
     async (t) => {
       const reply = await (await t.open()).step(0, [bigAction(t)]);
-      if (reply.message === undefined) t.judge.survives("the step", reply);
-      else judgeSize(t, "the answer", sizeOf(StepResponseSchema, reply.message));
+      if (reply.message !== undefined) {
+        judgeSize(t, "the answer", sizeOf(StepResponseSchema, reply.message));
+        return;
+      }
+      // A client's own refusal of what is too large for it has no ErrorInfo.
+      t.judge.survives("the step", reply);
+      t.judge.that("the end of the step", reply.status.domain !== "", {
+        expected: "an answer of 4 MiB at most, or a status of the subject with ErrorInfo",
+        actual: `${reply.status.code} without ErrorInfo: the answer was larger than its caller takes`,
+      });
     },
   ),
   environmentCheck(

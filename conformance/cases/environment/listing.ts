@@ -87,7 +87,9 @@ export const listingChecks = [
     },
     async (t) => {
       const { pages } = await list(t, { pageSize: 1, most: 3 });
-      t.judge.each("pages of 1", pages.slice(0, -1), (size) => t.judge.equal("its tasks", size, 1));
+      t.judge.each("pages of 1", pages, (size) =>
+        t.judge.that("its tasks", size <= 1, { expected: "1 at most", actual: `${size}` }),
+      );
       const usual = t.judge.answer("ListTasks", await t.calls.listTasks(splitOf(t)));
       t.judge.that("a page of the default size", usual.tasks.length > 0, {
         expected: "tasks",

@@ -510,4 +510,33 @@ export const toolChecks = [
       await unchanged(t, session);
     },
   ),
+  environmentCheck(
+    {
+      clause: "ENV-SEED-012",
+      name: "list-of-this-task",
+      title: "a tool that another task lists, and this one does not, is refused here.",
+      features: [Feature.STEP],
+      sendsInvalid: true,
+    },
+    async (t) => {
+      const other = t.may(t.fixture.other_task, "environment.other_task");
+      const here = await t.open();
+      const there = await t.open({ source: { case: "task", value: other } });
+      const namesOf = ({ descriptor }: OpenSession) =>
+        new Set(descriptor.agents.flatMap(({ tools }) => tools.map(({ name }) => name)));
+      const pairs = [
+        { session: here, own: namesOf(here), others: namesOf(there) },
+        { session: there, own: namesOf(there), others: namesOf(here) },
+      ].flatMap(({ session, own, others }) =>
+        [...others].filter((name) => !own.has(name)).map((name) => ({ session, name })),
+      );
+      if (pairs.length === 0) return t.notApplicable("both tasks have the same tools");
+      const unknown = { code: ["INVALID_ARGUMENT"], reason: ["UNKNOWN_TOOL"] };
+      for (const { session, name } of pairs) {
+        const agentId = session.descriptor.nextAgents[0] ?? "agent";
+        const action = { ...toolAction(t, { name }), agentId };
+        t.judge.refused(`${name}, a tool of the other task`, await session.step(0, [action]), unknown);
+      }
+    },
+  ),
 ];
