@@ -63,14 +63,18 @@ export async function runProfile(
   }
   const file = fileOf(flags);
   let started: ProcessSubject | undefined;
+  // What a subject calls is there before it starts.
+  await using played = await suiteOf(profile).play?.(file);
   try {
-    started = flags.exec === undefined ? undefined : await startSubject(flags.exec);
+    started =
+      flags.exec === undefined ? undefined : await startSubject(flags.exec, { env: played?.env ?? {} });
     const url = started?.url ?? flags.target ?? "";
     const options: ConformanceOptions = {
       profile,
       target: targetOf(url, flags, file.headers),
       file,
       patterns,
+      played,
       smoke: flags.smoke,
       serial: flags.serial ?? false,
       slow: flags.slow ?? false,

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { referenceParts, serveAsSubject } from "../reference/parts.js";
+import { referenceParts, serveAsSubject, serveParts } from "../reference/parts.js";
 import { variantOf } from "../reference/variants.js";
 import { buildOf } from "./job.js";
 
@@ -11,7 +11,7 @@ async function main(): Promise<void> {
       variant: { type: "string", default: "full" },
     },
   });
-  await serveAsSubject(buildOf(values.mutant)(referenceParts(variantOf(values.variant))));
+  await serveAsSubject(await serveParts(buildOf(values.mutant)(referenceParts(variantOf(values.variant)))));
 }
 
 try {

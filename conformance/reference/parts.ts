@@ -42,8 +42,7 @@ export async function serveParts(
 }
 
 /** Serves as a subject that the suite starts: tells the address, drains on SIGTERM, ends when its stdin does. */
-export async function serveAsSubject(parts: Parts, options: { readonly port?: number } = {}): Promise<void> {
-  const server = await serveParts(parts, options);
+export async function serveAsSubject(server: RunningServer): Promise<void> {
   process.stdout.write(`${JSON.stringify({ address: new URL(server.url).host })}\n`);
   const gone = new Promise((resolve) => process.stdin.once("end", resolve));
   const stopped = new Promise((resolve) => process.once("SIGTERM", resolve));

@@ -20,7 +20,10 @@ const lookMs = 20;
 /** Starts `command` for one check. `connect` opens a connection to a url. Throws StartError. */
 export async function holdProcess(
   command: string,
-  { connect }: { readonly connect: (url: string) => Connection },
+  {
+    connect,
+    env,
+  }: { readonly connect: (url: string) => Connection; readonly env: Readonly<Record<string, string>> },
 ): Promise<HeldProcess> {
   const folders: string[] = [];
   const begun: ProcessSubject[] = [];
@@ -30,7 +33,7 @@ export async function holdProcess(
     return made;
   };
   const start = async (state: string): Promise<ProcessSubject> => {
-    const subject = await startSubject(command, { env: { [stateFolderVariable]: state } });
+    const subject = await startSubject(command, { env: { ...env, [stateFolderVariable]: state } });
     begun.push(subject);
     return subject;
   };

@@ -25,6 +25,12 @@ export interface CleanUp {
   close(connection: Connection): Promise<string | undefined>;
 }
 
+/** What the runner plays towards a subject that calls others; it is there before the subject starts. */
+export interface Played extends AsyncDisposable {
+  /** Variables that tell a subject where the parts are, where the runner starts it. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** Everything particular to a profile. `T` is what its checks work with, `D` what Describe answered. */
 export interface ProfileSuite<T = unknown, D = unknown> {
   readonly profile: Profile;
@@ -40,8 +46,10 @@ export interface ProfileSuite<T = unknown, D = unknown> {
   identity(described: D): SubjectIdentity;
   /** What conformance.yaml lacks altogether; undefined: it has this profile's part. */
   lacks(file: ConformanceFile): string | undefined;
+  /** Begins to play what the subject calls; absent: it calls nobody, or each check plays for itself. */
+  play?(file: ConformanceFile): Promise<Played>;
   /** Adds to a trial what the profile's checks need. */
-  trial(trial: Trial, file: ConformanceFile, described: D): T;
+  trial(trial: Trial, file: ConformanceFile, described: D, played: Played | undefined): T;
   /** How to close what this request opens; undefined: it opens nothing. */
   cleanUp(request: object): CleanUp | undefined;
 }

@@ -15,7 +15,7 @@ import { openConnection, type Stack, type Target } from "../subject/connection.j
 import type { Seen } from "../subject/seen.js";
 import { type WireEvent, type WireLog, wireLog } from "../subject/wire-log.js";
 import { type HeldProcess, holdProcess } from "./own-process.js";
-import type { CleanUp, ProfileSuite } from "./profile-suite.js";
+import type { CleanUp, Played, ProfileSuite } from "./profile-suite.js";
 import type { CheckResult, Verdict } from "./verdict.js";
 
 /** What all checks of a run share. */
@@ -26,6 +26,8 @@ export interface RunContext<T, D> {
   readonly exec: string | undefined;
   readonly file: ConformanceFile;
   readonly described: D;
+  /** What the runner plays. */
+  readonly played: Played | undefined;
   /** Unique for the run: part of every id. */
   readonly runId: string;
   readonly timeScale: number;
@@ -52,7 +54,7 @@ export async function runCheck<T, D>(
   entry: CatalogueEntry,
   { stack, ...run }: RunContext<T, D> & { readonly stack: Stack },
 ): Promise<CheckResult & { readonly leftovers: readonly string[] }> {
-  const { suite, file, described, runId, elapsed } = run;
+  const { suite, file, described, played, runId, elapsed } = run;
   const started = elapsed();
   const log = wireLog(elapsed, [...Object.values(run.target.headers), ...Object.values(file.headers)]);
   const of = { check: check.id, clause: check.clause, level: entry.level, title: check.title, stack };
@@ -92,7 +94,7 @@ export async function runCheck<T, D>(
   };
   const { trial, observed, connections } = openTrial(context);
   const work = (async (): Promise<Outcome> => {
-    const t = suite.trial(trial, file, described);
+    const t = suite.trial(trial, file, described, played);
     await check.run(t);
     if (trial.judge.judged === 0 && observed.size === 0) {
       throw new Error("the check ended without having judged anything");
@@ -123,10 +125,11 @@ export async function runCheck<T, D>(
 /** A process for one check. What it connects to beside its own target lives as long as the run's signal lets it. */
 function ownProcess(
   exec: string,
-  { target, signal }: Pick<RunContext<never, never>, "target" | "signal">,
+  { target, signal, played }: Pick<RunContext<never, never>, "target" | "signal" | "played">,
   log: WireLog,
 ): Promise<HeldProcess> {
   return holdProcess(exec, {
+    env: played?.env ?? {},
     connect: (url) =>
       openConnection({
         target: { ...target, url },

@@ -10,7 +10,7 @@ import { assembleResult, type Found, type RunFacts } from "./assemble-result.js"
 import { chosen } from "./pattern.js";
 import { anyCheck, type PlanContext, skipped } from "./plan.js";
 import { type PlannedCheck, planRun } from "./plan-run.js";
-import type { SubjectIdentity } from "./profile-suite.js";
+import type { Played, SubjectIdentity } from "./profile-suite.js";
 import type { RunResult } from "./result.js";
 import { noOutcome, type Outcome, outcomeOf, type RunContext, runCheck } from "./run-check.js";
 import { shuffle } from "./shuffle.js";
@@ -38,6 +38,8 @@ export interface ConformanceOptions {
    * variable TOUCHSTONE_STATE_DIR names a folder that is its own too.
    */
   readonly exec?: string;
+  /** What the runner plays, where it had to be there before the subject; absent: it begins with the run. */
+  readonly played?: Played | undefined;
   /** Circumstances that Describe does not tell. */
   readonly circumstances?: readonly string[];
   /** Hears each verdict as it falls. */
@@ -81,7 +83,7 @@ interface Prepared {
       };
 }
 
-async function prepare(options: ConformanceOptions): Promise<Prepared> {
+async function prepare(options: ConformanceOptions, played: Played | undefined): Promise<Prepared> {
   const { profile, file, target } = options;
   const origin = performance.now();
   const elapsed = (): number => performance.now() - origin;
@@ -107,6 +109,7 @@ async function prepare(options: ConformanceOptions): Promise<Prepared> {
     suite,
     target,
     file,
+    played,
     entry: anyEntry(catalogue),
     prefix: `${runId}-smoke`,
     elapsed,
@@ -139,7 +142,9 @@ export async function planConformance(
 ): Promise<
   { readonly blocked: RunResult } | { readonly blocked?: undefined; readonly checks: readonly PlannedCheck[] }
 > {
-  const { catalogue, suite, begun } = await prepare(options);
+  await using own =
+    options.played === undefined ? await suiteOf(options.profile).play?.(options.file) : undefined;
+  const { catalogue, suite, begun } = await prepare(options, options.played ?? own);
   if (begun.blocked !== undefined) return begun;
   return { checks: planRun(suite, { catalogue, plan: begun.plan, patterns: options.patterns ?? [] }) };
 }
@@ -147,7 +152,9 @@ export async function planConformance(
 /** Judges a subject by the checks of a profile. */
 export async function runConformance(options: ConformanceOptions): Promise<RunResult> {
   const { file, target } = options;
-  const { catalogue, suite, runId, seed, signal, elapsed, report, begun } = await prepare(options);
+  await using own = options.played === undefined ? await suiteOf(options.profile).play?.(file) : undefined;
+  const played = options.played ?? own;
+  const { catalogue, suite, runId, seed, signal, elapsed, report, begun } = await prepare(options, played);
   if (begun.blocked !== undefined) return begun.blocked;
   const { described, identity, plan } = begun;
   const results: CheckResult[] = [];
@@ -177,6 +184,7 @@ export async function runConformance(options: ConformanceOptions): Promise<RunRe
     exec: options.exec,
     file,
     described,
+    played,
     runId,
     timeScale: file.time_scale,
     elapsed,

@@ -5,7 +5,7 @@ import type { ConformanceFile } from "../fixture/conformance-file.js";
 import type { Target } from "../subject/connection.js";
 import { reach } from "../subject/reach.js";
 import { wireLog } from "../subject/wire-log.js";
-import type { ProfileSuite, SubjectIdentity } from "./profile-suite.js";
+import type { Played, ProfileSuite, SubjectIdentity } from "./profile-suite.js";
 import type { BlockingCause } from "./result.js";
 
 /** Seconds, times the time scale, that the first calls may take. A watchdog. */
@@ -28,6 +28,7 @@ export async function smoke(options: {
   readonly suite: ProfileSuite;
   readonly target: Target;
   readonly file: ConformanceFile;
+  readonly played: Played | undefined;
   readonly entry: CatalogueEntry;
   readonly prefix: string;
   readonly elapsed: () => number;
@@ -58,7 +59,8 @@ export async function smoke(options: {
     identity = suite.identity(described);
     const version = versionTrouble(identity);
     if (version !== undefined) return { identity, blocked: { cause: "version", reason: version } };
-    if (!options.describeOnly) await suite.smoke(suite.trial(trial as Trial, file, described));
+    if (!options.describeOnly)
+      await suite.smoke(suite.trial(trial as Trial, file, described, options.played));
     return { described, identity };
   } catch (error) {
     if (watchdog.signal.aborted) {

@@ -1,5 +1,6 @@
 import { agentSuite } from "../cases/agent-session/agent-suite.js";
 import { environmentSuite } from "../cases/environment/environment-suite.js";
+import { episodeSuite } from "../cases/episode/episode-suite.js";
 import { modelSuite } from "../cases/model/model-suite.js";
 import { transportSuite } from "../cases/transport/transport-suite.js";
 import type { Profile } from "../catalogue/profile.js";
@@ -10,6 +11,7 @@ const suites: Readonly<Partial<Record<Profile, ProfileSuite<never, never>>>> = {
   environment: environmentSuite as ProfileSuite<never, never>,
   "agent-session": agentSuite as ProfileSuite<never, never>,
   model: modelSuite as ProfileSuite<never, never>,
+  episode: episodeSuite as ProfileSuite<never, never>,
   transport: transportSuite as ProfileSuite<never, never>,
 };
 

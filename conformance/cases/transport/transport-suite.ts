@@ -11,8 +11,8 @@ export const transportSuite: ProfileSuite<TransportTrial, EnvironmentServiceDesc
   profile: "transport",
   checks: wireChecks,
   watches: () => [],
-  trial: (trial, file, described) => ({
-    ...environmentSuite.trial(trial, file, described),
+  trial: (trial, file, described, played) => ({
+    ...environmentSuite.trial(trial, file, described, played),
     raw: () => rawConnection(trial.target, trial.signal),
   }),
 };

@@ -362,7 +362,7 @@ export type Participant = Message<"touchstone.v1.Participant"> & {
   agentId: string;
 
   /**
-   * The implementation.
+   * The implementation; of an agent the harness, of anybody else the server.
    *
    * @generated from field: touchstone.v1.Implementation implementation = 4;
    */
