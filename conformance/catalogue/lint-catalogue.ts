@@ -1,3 +1,4 @@
+import { FailureKind } from "../../gen/index.js";
 import type { Check } from "../check/check.js";
 import type { Watch } from "../check/watch.js";
 import type { Catalogue, CatalogueEntry } from "./catalogue.js";
@@ -13,8 +14,13 @@ export interface LintSubject {
   readonly checks: ReadonlyMap<Profile, readonly Judged[]>;
 }
 
-/** Sentences that demand a refusal: the catalogue must say which. */
-const demandsRefusal = /\b(is|are) refused\b|\brefused [A-Z]|\bis [A-Z]+_[A-Z_]+\b/;
+/** Whether a sentence demands a refusal: the catalogue must say which. Kinds of failures are named alike. */
+function demandsRefusal(sentence: string): boolean {
+  if (/\b(is|are) refused\b|\brefused [A-Z]/.test(sentence)) return true;
+  return [...sentence.matchAll(/\bis ([A-Z]+_[A-Z_]+|NOT_FOUND)\b/g)].some(
+    ([, name = ""]) => !Object.hasOwn(FailureKind, name),
+  );
+}
 
 /**
  * One sentence for each thing that is wrong: a clause that nothing judges and nobody excuses, a check of no clause, a
@@ -63,7 +69,7 @@ function unjudged(entry: CatalogueEntry, checks: LintSubject["checks"]): string[
     if (judged && excused)
       problems.push(`${entry.id} has a check in ${profile}: its \`planned\` is out of date.`);
   }
-  if (profiles.length > 0 && demandsRefusal.test(entry.sentence) && entry.expects === undefined) {
+  if (profiles.length > 0 && demandsRefusal(entry.sentence) && entry.expects === undefined) {
     problems.push(`${entry.id} demands a refusal: say its code and reason in \`expects\`.`);
   }
   return problems;

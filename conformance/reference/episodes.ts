@@ -34,6 +34,9 @@ export function urlsOfEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<Part,
   };
 }
 
+/** Milliseconds that episodes may go on after SIGTERM. */
+const drainTimeoutMs = 2_000;
+
 /** Serves episodes over the parts. */
 export async function serveEpisodes(
   { runtime, urls, around }: EpisodeParts,
@@ -53,5 +56,5 @@ export async function serveEpisodes(
     },
     watch: undefined,
   });
-  return await serve({ runtime, services: [around(service)], port });
+  return await serve({ runtime, services: [around(service)], port, drainTimeoutMs });
 }

@@ -20,7 +20,9 @@ async function main(): Promise<void> {
     case "environment":
       return await serveAsSubject(await serveParts(referenceParts(variantOf(values.variant)), { port }));
     case "episode":
-      return await serveAsSubject(await serveEpisodes(episodeParts(urlsOfEnvironment(process.env)), { port }));
+      return await serveAsSubject(
+        await serveEpisodes(episodeParts(urlsOfEnvironment(process.env)), { port }),
+      );
     default:
       throw new Error(`--service: expected environment or episode, found ${values.service}`);
   }

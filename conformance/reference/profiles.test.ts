@@ -4,10 +4,12 @@ import { describe, expect, it } from "vitest";
 import { agents } from "../../servers/agent/harnesses/index.js";
 import { agentService, Channels, createRuntime, modelService, serve } from "../../servers/index.js";
 import { echo } from "../../servers/model/models/echo/index.js";
+import { playEpisodes } from "../cases/episode/episode-suite.js";
 import type { Profile } from "../catalogue/profile.js";
 import { checkConformanceFile, readConformanceFile } from "../fixture/conformance-file.js";
 import type { RunResult } from "../runner/result.js";
 import { runConformance } from "../runner/run-conformance.js";
+import { episodeParts, serveEpisodes } from "./episodes.js";
 import { referenceParts, serveParts } from "./parts.js";
 import { referenceVariants } from "./variants.js";
 
@@ -71,6 +73,16 @@ describe("our servers, judged by the suite", () => {
     await using server = await serve({ runtime, services: [service] });
     await judged("agent-session", server.url, { agent: {} });
     await channels[Symbol.asyncDispose]();
+  });
+
+  it("episode: ours, over the parts that the runner plays", { timeout: patience }, async () => {
+    const file = { ...readConformanceFile(join(place, "conformance.episode.yaml")), time_scale: 3 };
+    await using played = await playEpisodes(file);
+    await using server = await serveEpisodes(episodeParts(played.cast.urls));
+    const target = { url: server.url, headers: {} };
+    const result = await runConformance({ profile: "episode", target, file, played });
+    expectConformant(result);
+    expect(result.counts.pass).toBeGreaterThan(150);
   });
 
   it("has files that say what they are for", () => {

@@ -97,7 +97,7 @@ export class Episodes {
     if (episodeId === undefined) throw invalidField("context.episode_id", "is required");
     const key = episodeKey(episodeId);
     const record = this.#records.get(key) ?? new EpisodeRecord(key, request, { runtime });
-    const timeouts = timeoutsOf(request.timeouts, this.options.timeouts);
+    const timeouts = this.#timeouts(request);
     let admitted: Admitted | undefined;
     const delivered = runtime.ledger.perform<EpisodeOutcome>({
       scope,
@@ -180,7 +180,7 @@ export class Episodes {
     const kept = last?.case === "outcome" ? last.value : undefined;
     const recover = async (answerId: string): Promise<Outcome<EpisodeOutcome>> => {
       record.watched = watch?.begin({ episodeId, request, header: () => undefined }) ?? unwatched;
-      const timeouts = timeoutsOf(request.timeouts, this.options.timeouts);
+      const timeouts = this.#timeouts(request);
       const parts = { runtime, peers: pool.peers, timeouts, record, content, answerId };
       try {
         return await this.#ended({ record, request, answerId }, () => recoverEpisode(parts));
@@ -199,7 +199,13 @@ export class Episodes {
     }
   }
 
-  /** Takes the name of an episode in whose outcome is gone. */
+  /** The bounds of an episode's phases. Throws INVALID_FIELD. */
+  #timeouts({ timeouts }: RunRequest): PhaseTimeouts {
+    const { runtime, timeouts: own } = this.options;
+    return timeoutsOf(timeouts, { own, longestMs: runtime.limits.timeout.maximumMs });
+  }
+
+  /** Takes the name of an episode whose outcome is gone. */
   #restoreName(key: string): void {
     this.#taken(key, create(RunRequestSchema), { events: undefined, execute: () => new Promise(() => {}) });
     this.#expire(key);

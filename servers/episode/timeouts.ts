@@ -39,14 +39,17 @@ export const defaultPhaseTimeouts: PhaseTimeouts = {
   cleanUpMs: 30_000,
 };
 
-/** A longer bound bounds nothing, and would not fit a Duration with what is added to it on the way. */
-const longestMs = 10 * 365 * 24 * 60 * minute;
-
-/** The bounds of one episode: Run's, else the server's. Throws INVALID_FIELD for one that is no bound. */
-export function timeoutsOf(asked: EpisodeTimeouts | undefined, own: PhaseTimeouts): PhaseTimeouts {
+/**
+ * The bounds of one episode: Run's within the longest timeout that the server declares (ALL-LEASE-009), or that it is itself
+ * configured with, else the server's. Throws INVALID_FIELD for one that is no bound.
+ */
+export function timeoutsOf(
+  asked: EpisodeTimeouts | undefined,
+  { own, longestMs }: { readonly own: PhaseTimeouts; readonly longestMs: number },
+): PhaseTimeouts {
   const pick = (name: string, duration: Duration | undefined, ms: number): number => {
     if (duration === undefined) return ms;
-    const picked = Math.min(toMs(duration), longestMs);
+    const picked = Math.min(toMs(duration), Math.max(longestMs, ms));
     // No wait at all for a place is a bound as well.
     if (picked > 0 || (picked === 0 && name === "queue")) return picked;
     throw invalidField(`timeouts.${name}`, `expected a duration above 0, found ${picked} ms`);

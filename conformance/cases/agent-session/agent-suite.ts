@@ -36,7 +36,7 @@ export const agentSuite: ProfileSuite<AgentTrial, AgentSessionServiceDescribeRes
   profile: "agent-session",
   probePath: `/${AgentSessionService.typeName}/${AgentSessionService.method.describe.name}`,
   checks: [...openChecks, ...activateChecks, ...interruptChecks, ...sharedChecks(sharedAgent)],
-  watches: () => errorWatches,
+  watches: () => errorWatches("agent-session"),
   lacks: (file) =>
     file.agent === undefined
       ? "conformance.yaml has no `agent`: `agent: {}` will do, see docs/certify.md"

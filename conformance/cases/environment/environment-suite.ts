@@ -75,7 +75,7 @@ export const environmentSuite: ProfileSuite<EnvironmentTrial, EnvironmentService
     ...sharedChecks(sharedEnvironment),
   ],
   watches: (described, file) => [
-    ...errorWatches,
+    ...errorWatches("environment"),
     errorMetadataWatch,
     ...rewardWatches(described),
     ...privilegedWatches(file?.environment?.privileged),

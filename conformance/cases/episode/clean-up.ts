@@ -60,6 +60,26 @@ export const cleanUpChecks = [
   ),
   episodeCheck(
     {
+      clause: "EPI-E2-002",
+      name: "sigterm",
+      title: "after SIGTERM of the server agent session, gateway and environment session are closed.",
+      lane: "process",
+      within: 40,
+    },
+    async (t) => {
+      const scene = t.scene();
+      scene.scripts.agent.activate = (_request, call) => endlessTurn(call);
+      t.begin(scene, { timeouts: { ...shortTimeouts, activation: seconds(600) } });
+      await scene.asked("agent", "Activate");
+      const own = t.process();
+      own.signal("SIGTERM");
+      await t.within("environment.Close", 30, scene.asked("environment", "Close"));
+      t.judge.equal("what was closed", closesOf(scene), closes);
+      await own.gone;
+    },
+  ),
+  episodeCheck(
+    {
       clause: "EPI-E2-001",
       name: "reverse",
       title: "what was made last is closed first, after a failure too.",

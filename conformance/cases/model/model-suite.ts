@@ -36,7 +36,7 @@ export const modelSuite: ProfileSuite<ModelTrial, ModelServiceDescribeResponse> 
   profile: "model",
   probePath: `/${ModelService.typeName}/${ModelService.method.describe.name}`,
   checks: [...generateChecks, ...tokenChecks, ...gatewayChecks, ...sharedChecks(sharedModel)],
-  watches: () => errorWatches,
+  watches: () => errorWatches("model"),
   lacks: (file) =>
     file.model === undefined
       ? "conformance.yaml has no `model`: it needs a prompt, see docs/certify.md"

@@ -10,7 +10,7 @@ export function equalityChecks<T extends Trial>(subject: SharedSubject<T>): Chec
   const [creating] = subject.operations.filter((kind) => kind.creating);
   const within = subject.operations.filter((kind) => !kind.creating);
   return [
-    ...(creating === undefined
+    ...(creating === undefined || subject.sessions === undefined
       ? []
       : [
           subject.check(

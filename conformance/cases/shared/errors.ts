@@ -1,5 +1,7 @@
 import { ErrorReason, type Failure, FailureKind, Retry, Stage } from "../../../gen/index.js";
-import { watch } from "../../check/watch.js";
+import { readCatalogue } from "../../catalogue/catalogue.js";
+import type { Profile } from "../../catalogue/profile.js";
+import { type Watch, watch } from "../../check/watch.js";
 import { instanceHeader } from "../../subject/metadata.js";
 import type { Seen } from "../../subject/seen.js";
 
@@ -62,8 +64,13 @@ function search(value: unknown): Failure[] {
   return [...own, ...Object.values(value).flatMap(search)];
 }
 
-/** R4 and R9, on every status and every failure that a run brings to light. */
-export const errorWatches = [
+/** R4 and R9, on every status and every failure that a run brings to light; those that bind the profile. */
+export function errorWatches(profile: Profile): readonly Watch[] {
+  const { entries } = readCatalogue();
+  return all.filter(({ clause }) => entries.get(clause)?.profiles.includes(profile) ?? true);
+}
+
+const all = [
   watch(
     {
       clause: "ALL-ERR-001",
