@@ -5,6 +5,7 @@ import { toolResultItem } from "../../runtime/items.js";
 import { stepShape } from "../answer-shapes.js";
 import { checkAuthorAnswer } from "../author-answer.js";
 import type { StepInput, StepResult } from "../definition/stepping.js";
+import type { ToolContext } from "../definition/tool.js";
 import type { EnvironmentContext } from "../environment-context.js";
 import { type EnvironmentSession, partOf, worldOf } from "../environment-session.js";
 import { runTool } from "../tool/run-tool.js";
@@ -30,6 +31,23 @@ class AskedStep<State> implements StepInput<State> {
     { stepIndex, execution }: Pick<Acting<never, never>, "stepIndex" | "execution">,
   ) {
     this.stepIndex = stepIndex;
+    this.#execution = execution;
+  }
+
+  get signal(): AbortSignal {
+    return this.#execution.signal;
+  }
+}
+
+/** What a tool works with. Its signal, too, is made only for one that asks for it. */
+class ToolCallContext<State> implements ToolContext<State> {
+  readonly #execution: { readonly signal: AbortSignal };
+
+  constructor(
+    readonly state: State,
+    readonly agentId: string,
+    execution: { readonly signal: AbortSignal },
+  ) {
     this.#execution = execution;
   }
 
@@ -65,19 +83,17 @@ async function callTools<Data, State>(
   gathered: GatheredOutcomes,
 ): Promise<void> {
   const { state } = worldOf(session);
-  const { signal } = execution;
   for (const { action, call } of actions) {
     if (call === undefined) continue;
     const { agentId } = action;
     const tool = partOf(session, agentId).tools.get(call.call.name);
     if (tool === undefined) throw new Error(`tool ${call.call.name} vanished between check and run`);
-    const { result, ...rest } = await runTool(tool, call, { state, agentId, signal }).catch(
-      (error: unknown): never => {
-        // The log names the tool; what was meant for callers reaches them as it is.
-        if (isInstance(error, OperationFailure)) throw error;
-        throw new Error(`tool "${call.call.name}" broke`, { cause: error });
-      },
-    );
+    const context = new ToolCallContext(state, agentId, execution);
+    const { result, ...rest } = await runTool(tool, call, context).catch((error: unknown): never => {
+      // The log names the tool; what was meant for callers reaches them as it is.
+      if (isInstance(error, OperationFailure)) throw error;
+      throw new Error(`tool "${call.call.name}" broke`, { cause: error });
+    });
     gathered.add([agentId], { ...rest, observation: { items: [toolResultItem(result)] } });
   }
 }
