@@ -1,14 +1,27 @@
 import type { ConnectError } from "@connectrpc/connect";
+import type { Operation } from "../../servers/runtime/operation.js";
 import { Refusal } from "../../servers/runtime/refusal.js";
 import { around, aroundCalls, inAnswers, inDescriptors, instead, sessionOf } from "./calls.js";
 import { reasonOf } from "./errors-told.js";
 import { inventedStep } from "./invented.js";
 import type { Build, Mutant } from "./mutant.js";
-import { inAdmission, inLimits, together } from "./seams.js";
+import { inAdmission, inLimits, inWork, together } from "./seams.js";
 
 const places = 64;
 const capacity = (): Refusal =>
   new Refusal("CAPACITY", "all places are taken", { metadata: { limit: "64" } });
+
+/** An operation that nobody can leave. */
+function kept<A>(operation: Operation<A>): Operation<A> {
+  return new Proxy(operation, {
+    get(target, key) {
+      if (key === "deserted") return false;
+      if (key === "withdrawn") return new AbortController().signal;
+      const own = Reflect.get(target, key, target) as unknown;
+      return typeof own === "function" ? own.bind(target) : own;
+    },
+  });
+}
 
 /** Knows how many sessions are open. */
 const counting = (handle: (open: ReadonlySet<string>) => Build): Build => {
@@ -65,10 +78,10 @@ export const admissionMutants: readonly Mutant[] = [
         name: "withdrawn-still-runs",
         clause: "ALL-ADM-003",
         what: "opens a session whose caller left the queue",
-        build: inAdmission((original, options) => {
-          const admission = original(options);
-          return { enter: (_leave, ms) => admission.enter(() => new AbortController().signal, ms) };
-        }),
+        build: inWork((work) => ({
+          ...work,
+          admit: (operation, begin) => work.admit(kept(operation), begin),
+        })),
       },
       {
         name: "replay-queued",

@@ -1,13 +1,22 @@
 import { allMutants } from "./all.js";
+import { episodeMutants } from "./episodes/mutants.js";
+import type { EpisodeBuild } from "./episodes/seams.js";
 import { extremes } from "./extremes.js";
 import type { Build } from "./mutant.js";
-import { judgeBuild, type MutantRun, type RunScope } from "./run-mutant.js";
+import {
+  judgeBuild,
+  judgeEpisodes,
+  type MutantRun,
+  type mutatedProfiles,
+  type RunScope,
+} from "./run-mutant.js";
 
 /** A run that a worker is asked for. */
 export interface Job extends RunScope {
   readonly id: string;
   /** Name of a mutant; empty: the server as it is right. */
   readonly mutant: string;
+  readonly profile: (typeof mutatedProfiles)[number];
 }
 
 /** What came of it. */
@@ -28,10 +37,21 @@ export function buildOf(mutant: string): Build {
   return build;
 }
 
+function episodeBuildOf(mutant: string): EpisodeBuild {
+  if (mutant === "") return (parts) => parts;
+  const build = episodeMutants.find(({ name }) => name === mutant)?.build;
+  if (build === undefined) throw new Error(`there is no mutant ${mutant} of episodes`);
+  return build;
+}
+
 /** Does a job. Never throws: what broke is told. */
 export async function runJob(job: Job): Promise<JobDone> {
   try {
-    return { id: job.id, run: await judgeBuild(buildOf(job.mutant), job), broke: "" };
+    const run =
+      job.profile === "episode"
+        ? await judgeEpisodes(episodeBuildOf(job.mutant), job)
+        : await judgeBuild(buildOf(job.mutant), job);
+    return { id: job.id, run, broke: "" };
   } catch (error) {
     return {
       id: job.id,

@@ -3,10 +3,11 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { referenceVariants, type VariantName } from "../reference/variants.js";
 import { allMutants } from "./all.js";
+import { episodeMutants } from "./episodes/mutants.js";
 import { extremes } from "./extremes.js";
 import type { Job, JobDone } from "./job.js";
 import { judgeMatrix, matrixPage } from "./matrix.js";
-import { areaOf, canBeJudged, checksOfClause, commandOf, execOf } from "./run-mutant.js";
+import { areaOf, canBeJudged, checksOfClause, commandOf, execOf, profileOf } from "./run-mutant.js";
 import { runJobs } from "./workers.js";
 
 /**
@@ -26,12 +27,15 @@ async function main(): Promise<number> {
     },
   });
   const started = performance.now();
-  const chosen = allMutants.filter(({ name }) => values.only.length === 0 || values.only.includes(name));
+  const chosen = [...allMutants, ...episodeMutants].filter(
+    ({ name }) => values.only.length === 0 || values.only.includes(name),
+  );
   const ready = chosen.filter(({ clause }) => canBeJudged(clause, values.slow));
   const whole = (id: string, mutant: string, variant: VariantName): Job => ({
     id,
     mutant,
     variant,
+    profile: "environment",
     patterns: [],
     ...(values.full && id === "unmutated/full" ? { exec: commandOf("", variant) } : {}),
   });
@@ -43,11 +47,14 @@ async function main(): Promise<number> {
             whole(`unmutated/${name}`, "", name as VariantName),
           ),
           ...extremes.map(({ name }) => whole(name, name, "full")),
+          { ...whole("unmutated/episode", "", "full"), profile: "episode" as const },
         ]),
     ...ready.map((mutant): Job => {
-      const { name, variant = "full" } = mutant;
+      const { name, clause } = mutant;
+      const variant = "variant" in mutant ? (mutant.variant ?? "full") : "full";
       const patterns = values.full ? [] : areaOf(mutant);
-      return { id: name, mutant: name, variant, patterns, slow: values.slow, exec: execOf(mutant) };
+      const profile = profileOf(clause);
+      return { id: name, mutant: name, variant, profile, patterns, slow: values.slow, exec: execOf(mutant) };
     }),
   ];
   const done = new Map<string, JobDone>();

@@ -1,14 +1,14 @@
 import { readCatalogue } from "../catalogue/catalogue.js";
 import type { JobDone } from "./job.js";
 import type { Mutant } from "./mutant.js";
-import { checksOfClause, type MutantRun } from "./run-mutant.js";
+import { checksOfClause, type MutantRun, mutatedProfiles } from "./run-mutant.js";
 
 /** Of the MUST checks so many must fail against a server that says OK to everything. */
 const lenientShare = 0.6;
 
 /** What a matrix is made of. */
 export interface MatrixInput {
-  readonly mutants: readonly Mutant[];
+  readonly mutants: readonly Omit<Mutant, "build">[];
   readonly done: ReadonlyMap<string, JobDone>;
   /** Ids of the checks that each mutant fails, by its name. */
   readonly expected: Readonly<Record<string, readonly string[]>>;
@@ -146,7 +146,8 @@ function clausesWithout(killed: readonly MatrixRow[]): string[] {
   const seen = new Set(killed.map(({ clause }) => clause));
   return [...readCatalogue().entries.values()]
     .filter(({ level, profiles, unobservable }) => {
-      return level === "MUST" && profiles.includes("environment") && unobservable === undefined;
+      const mutated = mutatedProfiles.some((profile) => profiles.includes(profile));
+      return level === "MUST" && mutated && unobservable === undefined;
     })
     .map(({ id }) => id)
     .filter((id) => !seen.has(id) && checksOfClause(id).length > 0);
@@ -163,10 +164,12 @@ export function matrixPage(matrix: Matrix): string {
     const others = also.length === 0 ? "" : ` and ${also.length} of other clauses`;
     return `| ${clause} | ${checksOfClause(clause).map(name).join(", ") || "none yet"} | \`${mutant}\`${where}: ${what} | ${killers}${others} |`;
   };
-  return `# Kill matrix of the environment profile
+  return `# Kill matrix
 
-\`npm run kill-matrix\` writes this page. A mutant is the reference world's server with one fault in it, made at a public
-seam of the runtime (\`conformance/mutants\`); a check that does not fail against the mutant of its clause is worth nothing.
+Of the profiles environment and episode.
+
+\`npm run kill-matrix\` writes this page. A mutant is the reference world's server, or our episode server, with one fault in it,
+made at a public seam of the runtime (\`conformance/mutants\`); a check that does not fail against the mutant of its clause is worth nothing.
 
 ${killed} of ${mutants} mutants of ${clauses} clauses are killed, by ${checks} checks; ${waiting.length} wait for a check of
 their clause. The server without a fault passes everything on every launch, also where it is five times as slow.

@@ -1,8 +1,12 @@
 import type { Parts } from "../reference/parts.js";
 import type { VariantName } from "../reference/variants.js";
+import type { EpisodeBuild } from "./episodes/seams.js";
 
 /** Puts a fault into a server. */
 export type Build = (parts: Parts) => Parts;
+
+/** An episode server that breaks one clause, with the same rules. */
+export type EpisodeMutant = Omit<Mutant, "build" | "variant"> & { readonly build: EpisodeBuild };
 
 /** A server that breaks one clause: a check of the clause must see it. */
 export interface Mutant {

@@ -1,9 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { maxMessageHeader } from "../../clients/metadata.js";
-import { BlobService, EndpointSchema, LeftResourceSchema, PutBlobResponseSchema } from "../../gen/index.js";
+import {
+  BlobService,
+  EndpointSchema,
+  LeftResourceSchema,
+  PutBlobResponseSchema,
+  StepResponseSchema,
+} from "../../gen/index.js";
 import { Refusal } from "../../servers/runtime/refusal.js";
 import {
+  around,
   aroundCalls,
   aroundStream,
   type Call,
@@ -17,7 +23,7 @@ import {
 import { failureOf, reasonOf } from "./errors-told.js";
 import { inventedVerification } from "./invented.js";
 import type { Build, Mutant } from "./mutant.js";
-import { inLimits, inRuntime, inWorld, together } from "./seams.js";
+import { inLimits, inRuntime, inWorld } from "./seams.js";
 
 /** Stands around the calls of BlobService. */
 const aroundBlobs = (rpc: "putBlob" | "getBlob", handle: (call: Call, next: Next) => unknown): Build =>
@@ -34,8 +40,6 @@ const inBlobs = (change: (data: Uint8Array) => Uint8Array): Build =>
       data: change(part.data),
     })),
   );
-
-const unlimited = String(1 << 30);
 
 /** R10, R11 and BLOBS: what messages carry. */
 export const payloadMutants: readonly Mutant[] = [
@@ -79,13 +83,18 @@ export const payloadMutants: readonly Mutant[] = [
     name: "big-answer-inline",
     clause: "ALL-DESC-009",
     what: "answers as much as it has, whatever its caller takes",
-    build: together(
-      inLimits(() => ({ maxMessageBytes: 16 << 20 })),
-      aroundCalls((call, next) => {
-        call.context.requestHeader.set(maxMessageHeader, unlimited);
-        return next(call);
-      }),
-    ),
+    build: around("step", async ({ request }, next) => {
+      try {
+        return await next();
+      } catch (error) {
+        if (failureOf(error) === undefined || !JSON.stringify(request.actions).includes("big")) throw error;
+        // What the runtime would not send, in its place.
+        return create(StepResponseSchema, {
+          answerId: "big",
+          outcomes: [{ agentId: "agent", infoJson: JSON.stringify({ seen: "x".repeat(6 << 20) }) }],
+        });
+      }
+    }),
   },
   {
     name: "works-then-too-large",

@@ -1,7 +1,7 @@
 import { drivers } from "../../servers/episode/drivers/index.js";
 import { episodeService } from "../../servers/episode/episode-service.js";
 import { createRuntime, type RunningServer, type Runtime, serve } from "../../servers/index.js";
-import { Channels } from "../../servers/runtime/dial.js";
+import { Channels, type Dial } from "../../servers/runtime/dial.js";
 import type { HeldService } from "../../servers/runtime/held-service.js";
 import type { Part } from "../peers/cast.js";
 
@@ -12,11 +12,13 @@ export interface EpisodeParts {
   readonly urls: Readonly<Record<Part, string>>;
   /** Put around the service that the port serves. */
   readonly around: (service: HeldService) => HeldService;
+  /** Put around the way to the parts. */
+  readonly dial: (dial: Dial) => Dial;
 }
 
 /** The parts as they are right: bound to what the runner plays, as its variables tell. */
 export function episodeParts(urls: Readonly<Record<Part, string>>): EpisodeParts {
-  return { runtime: createRuntime(), urls, around: (service) => service };
+  return { runtime: createRuntime(), urls, around: (service) => service, dial: (dial) => dial };
 }
 
 /** Addresses of the parts, by the variables that the runner sets. Throws an Error where one is missing. */
@@ -39,14 +41,14 @@ const drainTimeoutMs = 2_000;
 
 /** Serves episodes over the parts. */
 export async function serveEpisodes(
-  { runtime, urls, around }: EpisodeParts,
+  { runtime, urls, around, dial }: EpisodeParts,
   { port = 0 }: { readonly port?: number } = {},
 ): Promise<RunningServer> {
   const channels = new Channels();
   const service = episodeService({
     runtime,
     drivers: Object.values(drivers),
-    dial: channels.dial,
+    dial: dial(channels.dial),
     version: "1.0.0",
     bindings: {
       environments: { environment: { url: urls.environment } },

@@ -104,6 +104,7 @@ export const readerChecks = [
     {
       clause: "EPI-STOP-001",
       name: "abandon",
+      within: 30,
       title: "Stop ABANDON: failure CANCELLED, nothing verified, all closed.",
     },
     async (t) => {
@@ -111,7 +112,7 @@ export const readerChecks = [
       const running = await atWork(t, scene);
       const reply = await t.calls.stop({ ...named(scene), mode: StopMode.ABANDON });
       t.judge.equal("already_stopped", t.judge.answer("Stop", reply).alreadyStopped, false);
-      const { failure, outcome } = await running.end;
+      const { failure, outcome } = await t.within("the outcome", 10, running.end);
       t.judge.equal("its kind", failure?.kind, FailureKind.CANCELLED);
       t.judge.equal("Verify was asked", requestsOf(scene, rpcs.verify).length, 0);
       t.judge.equal(

@@ -79,9 +79,13 @@ export const timeoutChecks = [
     async (t) => {
       const scene = t.scene();
       scene.scripts.agent.activate = (_request, call) => endlessTurn(call);
-      const { failure, outcome } = await t.run(scene, {
-        timeouts: { ...shortTimeouts, activation: seconds(30), episode: seconds(1) },
-      });
+      const { failure, outcome } = await t.within(
+        "the outcome",
+        10,
+        t.run(scene, {
+          timeouts: { ...shortTimeouts, activation: seconds(30), episode: seconds(1) },
+        }),
+      );
       t.judge.equal("its kind", failure?.kind, FailureKind.TIMEOUT);
       t.judge.equal("Verify was asked", requestsOf(scene, rpcs.verify).length, 0);
       t.judge.equal(
