@@ -113,6 +113,10 @@ export class BoxCommand {
     try {
       for await (const { type, payload } of channel.frames()) yield eventOf(type, payload);
       whole = true;
+    } catch (error) {
+      // One that did not start may be gone before anybody asks for its output: why is what its start says.
+      await this.started;
+      throw error;
     } finally {
       if (!whole) channel.cancel();
     }

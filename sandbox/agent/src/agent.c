@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,6 +19,7 @@
 #include "archive.h"
 #include "command.h"
 #include "files.h"
+#include "keeper.h"
 #include "net.h"
 
 enum { VERSION = 1, READ_AT_ONCE = 128 * 1024, QUEUE_LOW = 256 * 1024, QUEUE_HIGH = 8 * 1024 * 1024 };
@@ -297,9 +298,11 @@ static void children_ready(struct agent *agent, void *owner, uint32_t events) {
 // ---- The loop
 
 static void say_hello(struct agent *agent) {
-  const struct passwd *self = getpwuid(getuid());
-  const char *home = self != NULL && self->pw_dir != NULL ? self->pw_dir : "/";
-  size_t size = strlen(home) > 4000 ? 0 : strlen(home);
+  char uid[16];
+  snprintf(uid, sizeof uid, "%u", getuid());
+  const struct user self = find_user(uid);
+  const char *home = self.home[0] == '\0' ? "/" : self.home;
+  size_t size = strlen(home);
   uint8_t *at = frame_begin(&agent->out, HELLO, 0, 18 + size);
   memcpy(at, "TSBX", 4);
   put_u16(at + 4, VERSION);

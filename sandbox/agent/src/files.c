@@ -89,7 +89,7 @@ static void reply_entry(struct agent *agent, uint32_t id, const char *path, cons
 bool find_owner(const char *user, struct owner *owner) {
   *owner = (struct owner){.uid = -1, .gid = -1};
   if (user[0] == '\0') return true;
-  struct user found = find_user(user);
+  const struct user found = find_user(user);
   if (found.uid < 0) return false;
   // Its own is what it makes anyway.
   if ((uid_t)found.uid != getuid()) *owner = (struct owner){.uid = found.uid, .gid = found.gid};

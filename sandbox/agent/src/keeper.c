@@ -17,14 +17,40 @@
 #include <termios.h>
 #include <unistd.h>
 
+// The box's own files are read, never a library's name services: those of a static program are the host's.
 struct user find_user(const char *name) {
   char *end;
   unsigned long number = strtoul(name, &end, 10);
   bool numeric = name[0] != '\0' && *end == '\0' && number < UINT32_MAX;
-  const struct passwd *entry = numeric ? getpwuid((uid_t)number) : getpwnam(name);
-  if (entry != NULL) return (struct user){.uid = entry->pw_uid, .gid = entry->pw_gid};
-  if (numeric) return (struct user){.uid = (int64_t)number, .gid = (int64_t)number};
-  return (struct user){.uid = -1, .gid = -1};
+  struct user user = {.uid = -1, .gid = -1};
+  if (numeric) user = (struct user){.uid = (int64_t)number, .gid = (int64_t)number};
+  FILE *passwd = fopen("/etc/passwd", "re");
+  if (passwd == NULL) return user;
+  for (const struct passwd *entry; (entry = fgetpwent(passwd)) != NULL;) {
+    if (numeric ? entry->pw_uid != (uid_t)number : strcmp(entry->pw_name, name) != 0) continue;
+    user = (struct user){.uid = entry->pw_uid, .gid = entry->pw_gid};
+    snprintf(user.name, sizeof user.name, "%s", entry->pw_name);
+    snprintf(user.home, sizeof user.home, "%s", entry->pw_dir);
+    break;
+  }
+  fclose(passwd);
+  return user;
+}
+
+// The groups of a user beside its own; none where there is no entry for it.
+static size_t groups_of(const struct user *user, gid_t *groups, size_t most) {
+  size_t count = 0;
+  FILE *file = user->name[0] == '\0' ? NULL : fopen("/etc/group", "re");
+  if (file == NULL) return 0;
+  for (const struct group *entry; count < most && (entry = fgetgrent(file)) != NULL;) {
+    for (char **member = entry->gr_mem; *member != NULL; member += 1) {
+      if (strcmp(*member, user->name) != 0) continue;
+      groups[count++] = entry->gr_gid;
+      break;
+    }
+  }
+  fclose(file);
+  return count;
 }
 
 // The ends that the command gets.
@@ -104,22 +130,36 @@ static int execute(const struct command_spec *spec) {
   return error == 0 || error == ENOTDIR ? ENOENT : error;
 }
 
-static int become(const struct command_spec *spec) {
-  if (spec->user[0] == '\0') return 0;
-  struct user user = find_user(spec->user);
-  if (user.uid < 0) return ENOENT;
-  if ((uid_t)user.uid == getuid() && (gid_t)user.gid == getgid()) return 0;
+// Whom a command is to be.
+struct identity {
+  bool other;  // than the agent
+  struct user user;
   gid_t groups[64];
-  int count = 64;
-  const struct passwd *entry = getpwuid((uid_t)user.uid);
-  if (entry == NULL || getgrouplist(entry->pw_name, (gid_t)user.gid, groups, &count) < 0) count = 0;
-  if (setgroups((size_t)count, groups) != 0) return errno;
-  if (setresgid((gid_t)user.gid, (gid_t)user.gid, (gid_t)user.gid) != 0) return errno;
-  return setresuid((uid_t)user.uid, (uid_t)user.uid, (uid_t)user.uid) != 0 ? errno : 0;
+  size_t group_count;
+};
+
+// Found before the command has a process of its own: that shares memory with its keeper. Answers 0 or an error.
+static int find_identity(const struct command_spec *spec, struct identity *identity) {
+  *identity = (struct identity){0};
+  if (spec->user[0] == '\0') return 0;
+  identity->user = find_user(spec->user);
+  if (identity->user.uid < 0) return ENOENT;
+  identity->other = (uid_t)identity->user.uid != getuid() || (gid_t)identity->user.gid != getgid();
+  identity->group_count = groups_of(&identity->user, identity->groups, 64);
+  return 0;
+}
+
+static int become(const struct identity *identity) {
+  if (!identity->other) return 0;
+  uid_t uid = (uid_t)identity->user.uid;
+  gid_t gid = (gid_t)identity->user.gid;
+  if (setgroups(identity->group_count, identity->groups) != 0) return errno;
+  if (setresgid(gid, gid, gid) != 0) return errno;
+  return setresuid(uid, uid, uid) != 0 ? errno : 0;
 }
 
 // Becomes the command. Answers only where it cannot: why.
-static int lead(const struct command_spec *spec, const struct leader_ends *ends) {
+static int lead(const struct command_spec *spec, const struct identity *identity, const struct leader_ends *ends) {
   sigset_t none;
   sigemptyset(&none);
   for (int s = 1; s < NSIG; s += 1) signal(s, SIG_DFL);
@@ -131,7 +171,7 @@ static int lead(const struct command_spec *spec, const struct leader_ends *ends)
   dup2(ends->out, 1);
   dup2(ends->err, 2);
   umask(022);
-  int error = become(spec);
+  int error = become(identity);
   if (error != 0) return error;
   if (chdir(spec->cwd) != 0) return errno;
   return execute(spec);
@@ -193,11 +233,12 @@ static _Noreturn void be_keeper(const struct command_spec *spec, int report, con
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_NAME, "keeper");
   close_others(report, ends);
+  struct identity identity;
   // Shared with the child until it has become the command.
-  volatile int error = 0;
-  pid_t leader = vfork();
-  if (leader == 0) {
-    error = lead(spec, ends);
+  volatile int error = find_identity(spec, &identity);
+  pid_t leader = error != 0 ? 0 : vfork();
+  if (error == 0 && leader == 0) {
+    error = lead(spec, &identity, ends);
     _exit(127);
   }
   if (leader < 0) error = errno;

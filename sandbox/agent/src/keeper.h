@@ -25,10 +25,12 @@ struct keeper_ends {
   int report;
 };
 
-// The user of a name or number; -1 where there is none.
+// The user of a name or number, as the box's own /etc/passwd has it; uid -1 where there is none.
 struct user {
   int64_t uid;
   int64_t gid;
+  char name[64];  // empty: no entry
+  char home[1024];
 };
 struct user find_user(const char *name);
 
