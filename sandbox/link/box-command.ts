@@ -187,13 +187,13 @@ function payloadOf(spec: CommandSpec): Buffer {
     .u32(spec.ringBytes)
     .u64(spec.timeoutMs ?? 0)
     .u32(spec.graceMs)
-    .text(spec.cwd)
+    .path(spec.cwd)
     .text(spec.user ?? "")
     .u32(spec.argv.length);
   for (const argument of spec.argv) writer.text(argument);
   writer.u32(env.length);
   for (const [name, value] of env) writer.text(`${name}=${value}`);
-  return writer.text(spec.stdin ?? "").done();
+  return writer.sized(spec.stdin ?? new Uint8Array()).done();
 }
 
 function eventOf(type: number, payload: Buffer): CommandEvent {

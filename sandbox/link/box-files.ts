@@ -38,7 +38,7 @@ export class BoxFiles {
     path: string,
     { offset = 0n, maxBytes }: { readonly offset?: bigint; readonly maxBytes: number | bigint },
   ): Promise<{ entry: Entry; content: AsyncGenerator<Buffer> }> {
-    const payload = new PayloadWriter().u64(offset).u64(maxBytes).text(path).done();
+    const payload = new PayloadWriter().u64(offset).u64(maxBytes).path(path).done();
     const channel = this.link.open(frameType.read, payload);
     const entry = entryOf(new PayloadReader(await channel.reply));
     return { entry, content: contentOf(channel) };
@@ -53,7 +53,7 @@ export class BoxFiles {
     const payload = new PayloadWriter()
       .u32(mode ?? 0xffff_ffff)
       .text(user)
-      .text(path)
+      .path(path)
       .done();
     return entryOf(new PayloadReader(await this.#upload(frameType.write, payload, content)));
   }
@@ -61,14 +61,14 @@ export class BoxFiles {
   async stat(path: string, followLinks = false): Promise<Entry> {
     const payload = new PayloadWriter()
       .u8(followLinks ? 1 : 0)
-      .text(path)
+      .path(path)
       .done();
     return entryOf(new PayloadReader(await this.link.request(frameType.stat, payload)));
   }
 
   /** What is in a directory, by name in byte order. */
   async *list(path: string): AsyncGenerator<Entry> {
-    const channel = this.link.open(frameType.list, new PayloadWriter().text(path).done());
+    const channel = this.link.open(frameType.list, new PayloadWriter().path(path).done());
     await channel.reply;
     let left: Buffer = Buffer.alloc(0);
     for await (const piece of contentOf(channel)) {
@@ -83,12 +83,12 @@ export class BoxFiles {
 
   /** Makes a directory and its parents. Answers whether it was there. */
   async makeDirectory(path: string, mode = 0o755): Promise<boolean> {
-    return await this.#flag(frameType.mkdir, new PayloadWriter().u32(mode).text(path));
+    return await this.#flag(frameType.mkdir, new PayloadWriter().u32(mode).path(path));
   }
 
   /** Removes a path; a link is removed, not followed. Answers whether there was nothing. */
   async remove(path: string, recursive = false): Promise<boolean> {
-    return await this.#flag(frameType.remove, new PayloadWriter().u8(recursive ? 1 : 0).text(path));
+    return await this.#flag(frameType.remove, new PayloadWriter().u8(recursive ? 1 : 0).path(path));
   }
 
   async move(source: string, target: string, overwrite = false): Promise<void> {
@@ -105,14 +105,14 @@ export class BoxFiles {
     tar: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     { maxBytes, maxEntries, user = "" }: Bounds & { readonly user?: string | undefined },
   ): Promise<{ entries: bigint; bytes: bigint }> {
-    const payload = new PayloadWriter().u64(maxBytes).u64(maxEntries).text(user).text(path).done();
+    const payload = new PayloadWriter().u64(maxBytes).u64(maxEntries).text(user).path(path).done();
     const answer = new PayloadReader(await this.#upload(frameType.unpack, payload, tar));
     return { entries: answer.u64(), bytes: answer.u64() };
   }
 
   /** A path as a tar, packed inside the box. */
   async pack(path: string, { maxBytes, maxEntries }: Bounds): Promise<AsyncGenerator<Buffer>> {
-    const payload = new PayloadWriter().u64(maxBytes).u64(maxEntries).text(path).done();
+    const payload = new PayloadWriter().u64(maxBytes).u64(maxEntries).path(path).done();
     const channel = this.link.open(frameType.pack, payload);
     await channel.reply;
     return contentOf(channel);

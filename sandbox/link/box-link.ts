@@ -1,7 +1,15 @@
 import type { Duplex } from "node:stream";
 import { BoxChannel } from "./box-channel.js";
 import { BoxError } from "./box-error.js";
-import { type Frame, type FrameType, firstCredit, frameHead, frameType } from "./frame.js";
+import {
+  type Frame,
+  type FrameType,
+  firstCredit,
+  frameHead,
+  frameType,
+  maxExecBytes,
+  maxPayloadBytes,
+} from "./frame.js";
 import { BrokenStreamError, FrameReader } from "./frame-reader.js";
 import { PayloadReader } from "./payload.js";
 
@@ -132,6 +140,8 @@ export class BoxLink {
 
   /** Asks under a number that is told: what is asked for is named by it. */
   ask(type: FrameType, payload: Uint8Array): { id: number; reply: Promise<Buffer> } {
+    const most = type === frameType.exec ? maxExecBytes : maxPayloadBytes;
+    if (payload.length > most) throw new BoxError("E2BIG", `${payload.length} bytes, of ${most}`);
     const id = this.#next;
     this.#next += 1;
     const reply = this.#expect(id);

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Duplex } from "node:stream";
+import { Duplex, PassThrough } from "node:stream";
 import { beforeEach, describe, expect, it } from "vitest";
 import { requiredTool } from "../../test/required-tool.js";
 import { temporaryFolder } from "../../test/temporary-folder.js";
@@ -419,6 +419,59 @@ describe("ports of a box", () => {
         async () => (await run(b.link, ["bash", "-c", `exec 3<>/dev/tcp/127.0.0.1/${port}`])).exit?.status,
       )
       .toEqual({ code: 1 });
+  });
+});
+
+describe("what cannot be said to a box", () => {
+  it("is refused before it is sent, and the box lives on", async () => {
+    await using b = box();
+    await b.link.hello;
+    const long = "x".repeat(70_000);
+    await expect(b.files.stat("relative")).rejects.toMatchObject({ code: "EINVAL" });
+    await expect(b.files.stat("/a\0b")).rejects.toMatchObject({ code: "EINVAL" });
+    await expect(b.files.stat(`/${long}`)).rejects.toMatchObject({ code: "E2BIG" });
+    await expect(run(b.link, ["echo", "a\0b"])).rejects.toMatchObject({ code: "EINVAL" });
+    await expect(run(b.link, ["true"], { cwd: "here" })).rejects.toMatchObject({ code: "EINVAL" });
+    await expect(run(b.link, ["true", long.repeat(80)])).rejects.toMatchObject({ code: "E2BIG" });
+    expect((await run(b.link, ["echo", "alive"])).stdout).toBe("alive\n");
+  });
+});
+
+describe("a box that breaks the protocol", () => {
+  const hello = Buffer.concat([
+    frameHead(frameType.hello, 0, 19),
+    Buffer.from("TSBX"),
+    new PayloadWriter().u16(1).u32(0).u32(0).text("/").done(),
+  ]);
+  it.each([
+    ["another program", Buffer.from("Welcome to the shell of this image")],
+    [
+      "another version",
+      Buffer.concat([
+        frameHead(frameType.hello, 0, 6),
+        Buffer.from("TSBX"),
+        new PayloadWriter().u16(2).done(),
+      ]),
+    ],
+    ["a frame that is too large", Buffer.concat([hello, frameHead(frameType.data, 1, 70_000)])],
+    [
+      "a reply that nobody asked for",
+      Buffer.concat([hello, frameHead(frameType.reply, 7, 4), Buffer.alloc(4)]),
+    ],
+    [
+      "data on a channel that never was",
+      Buffer.concat([hello, frameHead(frameType.data, 9, 1), Buffer.from("x")]),
+    ],
+    ["a reply that is cut", Buffer.concat([hello, frameHead(frameType.reply, 1, 0)])],
+    ["an unknown type", Buffer.concat([hello, frameHead(0x99 as never, 1, 0)])],
+  ])("ends its link, and everything that waits: %s", async (_what, bytes) => {
+    const stream = new PassThrough();
+    const link = new BoxLink(Duplex.from({ readable: stream, writable: new PassThrough() }));
+    const waiting = link.request(frameType.ping, Buffer.alloc(0));
+    waiting.catch(() => {});
+    stream.write(bytes);
+    expect(await link.ended).toBeInstanceOf(Error);
+    await expect(waiting).rejects.toBeInstanceOf(Error);
   });
 });
 

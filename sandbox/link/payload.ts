@@ -1,3 +1,4 @@
+import { BoxError } from "./box-error.js";
 import { BrokenStreamError } from "./frame-reader.js";
 
 /** Puts the payload of a frame together, in the order of the protocol. */
@@ -17,12 +18,22 @@ export class PayloadWriter {
     return this.#number(8, BigInt(value));
   }
 
-  /** A text behind its size. It has no NUL: nothing in a box can be named by one. */
-  text(value: string | Uint8Array): this {
-    const bytes = Buffer.from(value as string);
-    this.u32(bytes.length);
-    this.#parts.push(bytes);
-    return this;
+  /** A text behind its size. Throws BoxError for one with a NUL: nothing in a box can be named by that. */
+  text(value: string): this {
+    if (value.includes("\0")) throw new BoxError("EINVAL", "a text with a NUL");
+    return this.sized(Buffer.from(value));
+  }
+
+  /** An absolute path. Throws BoxError for another one: the agent takes it for a broken host. */
+  path(value: string): this {
+    if (!value.startsWith("/"))
+      throw new BoxError("EINVAL", `expected an absolute path, found ${JSON.stringify(value)}`);
+    return this.text(value);
+  }
+
+  /** Bytes behind their size. */
+  sized(value: Uint8Array): this {
+    return this.u32(value.length).bytes(value);
   }
 
   /** Bytes as they are. */
