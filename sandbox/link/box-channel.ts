@@ -126,9 +126,8 @@ export class BoxChannel {
   }
 
   /** The second REPLY. */
-  takeReply(payload: Buffer): void {
-    const error = payload.readUInt32LE(0);
-    this.#result = error === 0 ? Buffer.from(payload.subarray(4)) : BoxError.of(payload);
+  takeReply(result: Buffer | BoxError): void {
+    this.#result = result;
     if (this.#result instanceof BoxError) this.#second?.reject(this.#result);
     else this.#second?.resolve(this.#result);
     this.#finish(undefined);

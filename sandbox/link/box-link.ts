@@ -229,12 +229,14 @@ export class BoxLink {
       // The second REPLY of a channel tells what came of it, and ends it.
       const channel = this.#channels.get(id);
       if (channel === undefined) throw new BrokenStreamError("a REPLY from the box that nobody asked for");
+      const error = new PayloadReader(payload).u32();
       this.#channels.delete(id);
-      channel.takeReply(payload);
+      channel.takeReply(error === 0 ? Buffer.from(payload.subarray(4)) : BoxError.of(payload));
       return;
     }
+    // Read before it is forgotten who waits: what is cut ends the stream, and everybody on it.
+    const error = new PayloadReader(payload).u32();
     this.#replies.delete(id);
-    const error = payload.readUInt32LE(0);
     if (error === 0) waiting.resolve(Buffer.from(payload.subarray(4)));
     else waiting.reject(BoxError.of(payload));
   }
@@ -262,8 +264,9 @@ export class BoxLink {
       this.#crossed(id);
       return;
     }
+    const error = new PayloadReader(payload).u32();
     this.#channels.delete(id);
-    channel.takeEnd(payload.readUInt32LE(0) === 0 ? undefined : BoxError.of(payload));
+    channel.takeEnd(error === 0 ? undefined : BoxError.of(payload));
   }
 
   /** A frame on a channel that is not there: fine where it was there once. */
