@@ -5,10 +5,9 @@ import {
 } from "../../../gen/index.js";
 import type { ProfileSuite } from "../../runner/profile-suite.js";
 import { statusText } from "../../subject/reply.js";
-import { milliseconds } from "../shared/durations.js";
 import { errorWatches } from "../shared/errors.js";
 import { sharedChecks } from "../shared/index.js";
-import type { SharedSubject } from "../shared/shared-subject.js";
+import { describing, type SharedSubject } from "../shared/shared-subject.js";
 import { activateChecks } from "./activate.js";
 import { type AgentTrial, agentCheck, agentTrial } from "./agent-trial.js";
 import { interruptChecks } from "./interrupt.js";
@@ -18,17 +17,9 @@ import { activateOperation, agentSessions, openOperation } from "./operations.js
 /** An agent server, as the rules of every service see it. */
 const sharedAgent: SharedSubject<AgentTrial> = {
   check: agentCheck,
-  service: AgentSessionService,
+  ...describing(AgentSessionService),
   operations: [openOperation, activateOperation],
   sessions: agentSessions,
-  describe(t, { elsewhere, bare, ...options } = {}) {
-    if (bare === true) return t.connect().bare(AgentSessionService).describe({}, options);
-    return (elsewhere === true ? t.elsewhere() : t.calls).describe({}, options);
-  },
-  timeouts(t) {
-    const bounds = t.described.service?.limits?.timeout;
-    return { minimum: milliseconds(bounds?.minimum), maximum: milliseconds(bounds?.maximum) };
-  },
 };
 
 /** The agent-session profile: the runner plays the model and the environment's tools. */

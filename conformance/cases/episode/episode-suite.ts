@@ -2,10 +2,9 @@ import { EpisodeService, type EpisodeServiceDescribeResponse } from "../../../ge
 import type { ConformanceFile } from "../../fixture/conformance-file.js";
 import { playCast } from "../../peers/cast.js";
 import type { ProfileSuite } from "../../runner/profile-suite.js";
-import { milliseconds } from "../shared/durations.js";
 import { errorWatches } from "../shared/errors.js";
 import { sharedChecks } from "../shared/index.js";
-import type { SharedSubject } from "../shared/shared-subject.js";
+import { describing, type SharedSubject } from "../shared/shared-subject.js";
 import { cleanUpChecks } from "./clean-up.js";
 import { type EpisodeTrial, episodeCheck, episodeTrial, type PlayedCast } from "./episode-trial.js";
 import { failureChecks } from "./failures.js";
@@ -19,18 +18,10 @@ import { timeoutChecks } from "./timeouts.js";
 /** An episode server, as the rules of every service see it. */
 const sharedEpisodes: SharedSubject<EpisodeTrial> = {
   check: episodeCheck,
-  service: EpisodeService,
+  ...describing(EpisodeService),
   operations: [runOperation],
   // Episodes have no Close and no lease: they end by themselves, by Stop, or with their last reader.
   sessions: undefined,
-  describe(t, { elsewhere, bare, ...options } = {}) {
-    if (bare === true) return t.connect().bare(EpisodeService).describe({}, options);
-    return (elsewhere === true ? t.elsewhere() : t.calls).describe({}, options);
-  },
-  timeouts(t) {
-    const bounds = t.described.service?.limits?.timeout;
-    return { minimum: milliseconds(bounds?.minimum), maximum: milliseconds(bounds?.maximum) };
-  },
 };
 
 /** Begins to play what an episode server calls. */

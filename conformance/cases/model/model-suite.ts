@@ -5,10 +5,9 @@ import {
 } from "../../../gen/index.js";
 import type { ProfileSuite } from "../../runner/profile-suite.js";
 import { statusText } from "../../subject/reply.js";
-import { milliseconds } from "../shared/durations.js";
 import { errorWatches } from "../shared/errors.js";
 import { sharedChecks } from "../shared/index.js";
-import type { SharedSubject } from "../shared/shared-subject.js";
+import { describing, type SharedSubject } from "../shared/shared-subject.js";
 import { gatewayChecks } from "./gateway.js";
 import { gatewayOperation, gatewaySessions } from "./gateway-operation.js";
 import { generateChecks } from "./generate.js";
@@ -18,17 +17,9 @@ import { tokenChecks } from "./tokens.js";
 /** A model, as the rules of every service see it: its operations and sessions are gateways. */
 const sharedModel: SharedSubject<ModelTrial> = {
   check: modelCheck,
-  service: ModelService,
+  ...describing(ModelService),
   operations: [gatewayOperation],
   sessions: gatewaySessions,
-  describe(t, { elsewhere, bare, ...options } = {}) {
-    if (bare === true) return t.connect().bare(ModelService).describe({}, options);
-    return (elsewhere === true ? t.elsewhere() : t.calls).describe({}, options);
-  },
-  timeouts(t) {
-    const bounds = t.described.service?.limits?.timeout;
-    return { minimum: milliseconds(bounds?.minimum), maximum: milliseconds(bounds?.maximum) };
-  },
 };
 
 /** The model profile. */

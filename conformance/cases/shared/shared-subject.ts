@@ -3,6 +3,8 @@ import type { ServiceInfo } from "../../../gen/index.js";
 import type { Check, CheckInit } from "../../check/check.js";
 import type { Trial } from "../../check/trial.js";
 import type { Reply } from "../../subject/reply.js";
+import type { CallOptions } from "../../subject/subject-client.js";
+import { milliseconds } from "./durations.js";
 import type { AskOptions, OperationKind } from "./operation-kind.js";
 import type { SessionKind } from "./session-kind.js";
 
@@ -22,6 +24,40 @@ export interface SharedSubject<T extends Trial> {
   ): Promise<Reply<{ readonly service?: ServiceInfo | undefined }>>;
   /** Describe's bounds of timeouts, in milliseconds. */
   timeouts(t: T): { readonly minimum: number | undefined; readonly maximum: number | undefined };
+}
+
+type DescribeCall = (
+  request: object,
+  options?: CallOptions,
+) => Promise<Reply<{ readonly service?: ServiceInfo | undefined }>>;
+
+/** A trial of a service that says what it is. */
+interface DescribedTrial extends Trial {
+  readonly calls: { readonly describe: DescribeCall };
+  elsewhere(): { readonly describe: DescribeCall };
+  readonly described: { readonly service?: ServiceInfo | undefined };
+}
+
+/** How a service is asked what it is, and what it said of its bounds: alike in every profile. */
+export function describing<T extends DescribedTrial>(
+  service: DescService,
+): Pick<SharedSubject<T>, "service" | "describe" | "timeouts"> {
+  return {
+    service,
+    describe(t, { elsewhere, bare, ...options } = {}) {
+      const { describe } =
+        bare === true
+          ? (t.connect().bare(service) as unknown as T["calls"])
+          : elsewhere === true
+            ? t.elsewhere()
+            : t.calls;
+      return describe({}, options);
+    },
+    timeouts(t) {
+      const bounds = t.described.service?.limits?.timeout;
+      return { minimum: milliseconds(bounds?.minimum), maximum: milliseconds(bounds?.maximum) };
+    },
+  };
 }
 
 /** Its sessions, for rules that are about them. */
