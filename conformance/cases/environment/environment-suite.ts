@@ -16,6 +16,7 @@ import { closeEnvironmentChecks } from "./close-environment.js";
 import { dataChecks } from "./data.js";
 import { describeEnvironmentChecks } from "./describe.js";
 import { type EnvironmentTrial, environmentTrial } from "./environment-trial.js";
+import { finalVerifyChecks } from "./final-verify.js";
 import { forkChecks } from "./fork.js";
 import { listingChecks, unlistedChecks } from "./listing.js";
 import { metricsChecks } from "./metrics.js";
@@ -27,10 +28,11 @@ import { seedCapacityChecks } from "./seed-capacity.js";
 import { sharedEnvironment } from "./shared.js";
 import { stageChecks } from "./stages.js";
 import { statelessVerifyChecks } from "./stateless-verify.js";
-import { stepChecks, toolChecks } from "./step.js";
+import { stepChecks } from "./step.js";
 import { stepBatchChecks } from "./step-batch.js";
 import { stepLedgerChecks } from "./step-ledger.js";
 import { stepStreamChecks } from "./step-stream.js";
+import { toolChecks, toolStepChecks } from "./tool-steps.js";
 import { undeclaredChecks } from "./undeclared.js";
 import { unknownKindChecks } from "./unknown-kinds.js";
 import { verifyChecks } from "./verify.js";
@@ -52,8 +54,10 @@ export const environmentSuite: ProfileSuite<EnvironmentTrial, EnvironmentService
     ...unlistedChecks,
     ...seedChecks,
     ...stepChecks,
+    ...toolStepChecks,
     ...toolChecks,
     ...verifyChecks,
+    ...finalVerifyChecks,
     ...stepStreamChecks,
     ...stepBatchChecks,
     ...watchStepsChecks,
