@@ -158,10 +158,9 @@ export const episodeMutants: readonly EpisodeMutant[] = [
     name: "gateway-key-told",
     clause: "EPI-GATE-004",
     what: "tells the gateway's key",
-    build: (parts) =>
-      inOutcome((outcome) => {
-        outcome.stopReason = "gateway-key";
-      })(parts),
+    build: inOutcome((outcome) => {
+      outcome.stopReason = "gateway-key";
+    }),
   },
   {
     name: "gateway-unlent",
